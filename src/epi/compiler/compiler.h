@@ -1,0 +1,59 @@
+// The compiler's face, without MLIR or LLVM: a program in, bytes and their contract out. Called by jit/ and by tests.
+// Targets live in the wings (backend/<name>/target) and register themselves by name; see emitter.h for how to write one.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "epi/base/status.h"
+#include "epi/device/kernel_abi.h"
+#include "epi/ir/builder.h"
+
+namespace epi::compiler {
+
+struct CompileOptions {
+  std::string target;    ///< a registered target's name: "cpu", ...
+  std::string arch;      ///< the target's own word for a processor; empty = the target's default (the host, for "cpu")
+  std::string features;  ///< extra features in LLVM's syntax; part of the cache key
+  int opt_level = 1;     ///< 0 = as emitted, 1 = the short pipeline
+  /// Receives each stage's text ("tile", "llvm", "llvm-opt", "asm"); texts are made only where it is set.
+  std::function<void(std::string_view stage, std::string_view text)> dump;
+};
+
+struct StageTime {
+  std::string stage;
+  double us = 0;
+};
+
+struct Compiled {
+  std::string bytes;  ///< a relocatable object (cpu) or the target's assembly text
+  KernelInfo info;
+  std::vector<StageTime> times;
+};
+
+/// One kind of machine that programs are compiled for. Stateless from outside; safe for one call at a time.
+class Target {
+ public:
+  virtual ~Target() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// The processor that `arch` stands for ("" = default), in full: what a cache key must contain.
+  [[nodiscard]] virtual std::string resolve_arch(std::string_view arch) const = 0;
+  /// Fills absent `lanes` and `segment` attributes of the module's reduces and scans with this target's choice: the
+  /// association is then fixed, and the interpreter gives the same bits. compile() does it first; idempotent.
+  virtual Status assign_association(const ir::Module& module, const CompileOptions& options) const = 0;
+  virtual Result<Compiled> compile(const ir::Module& module, const CompileOptions& options) const = 0;
+};
+
+/// Adds a target; a second one of the same name replaces the first. Call before threads start.
+void register_target(std::unique_ptr<Target> target);
+/// The target, or null.
+const Target* find_target(std::string_view name);
+
+/// Compiles the module's kernel for options.target. Errors carry the op's location.
+Result<Compiled> compile(const ir::Module& module, const CompileOptions& options);
+Status assign_association(const ir::Module& module, const CompileOptions& options);
+
+}  // namespace epi::compiler
