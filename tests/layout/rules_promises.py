@@ -1,0 +1,70 @@
+"""The promises as far as text can show them: an op touches at most 3 files, a dtype 1 file, a backend 1 folder."""
+
+from __future__ import annotations
+
+import re
+
+from tree import Tree, blank, matches
+
+
+def dtypes_are_listed_once(tree: Tree) -> list[str]:
+    """Only dtype.def lists the dtypes. A file that names most of them by hand is a second list."""
+    table = [p for p in tree.sources if p.endswith("base/dtype.def")]
+    if not table:
+        return []
+    names = re.findall(r"^EPI_DTYPE\(\s*(\w+)", tree.text(table[0]), re.M)
+    if not names:
+        return [f"{table[0]}: no EPI_DTYPE rows"]
+    limit = len(names) // 2
+    allowed: dict[str, str] = tree.layers["dtype_names_allowed"]
+    out = []
+    for path in tree.sources:
+        if tree.floor(path) in tree.layers["dtype_switch_allowed"] and path != table[0]:
+            continue
+        used = set(re.findall(r"\bDType::k(\w+)", blank(tree.text(path))))
+        if len(used) > limit and path not in allowed and path != table[0]:
+            out.append(f"{path}: names {len(used)} of the {len(names)} dtypes; loop over the table instead")
+    for path in tree.files("python/epitaxy", suffixes={".py"}):
+        used = set(re.findall(r"""["'](bool|u?int\d+|b?float\d+|complex\d+)["']""", tree.text(path)))
+        if len(used) > limit and path not in allowed:
+            out.append(f"{path}: lists {len(used)} dtypes; ask the engine's table instead")
+    return out
+
+
+def an_op_touches_three_files(tree: Tree) -> list[str]:
+    """A kind of kinds.def is named in at most 3 files of src/epi: its row, what it computes, how it is lowered."""
+    table = "src/epi/ir/kinds.def"
+    if table not in tree.sources:
+        return []
+    rows = re.findall(r"^EPI_(\w+)\((\w+)", tree.text(table), re.M)
+    shared = {name for group, name in rows if group not in ("UNARY", "BINARY")}
+    out = []
+    for group, name in rows:
+        if group not in ("UNARY", "BINARY") or name in shared:
+            continue
+        enum = "Unary" if group == "UNARY" else "Binary"
+        users = [p for p in tree.sources if re.search(rf"\b{enum}(Kind)?::k_{name}\b", blank(tree.text(p)))]
+        if len(users) > 2:
+            out.append(f"{table}: {name} is spelled in {len(users)} files beside its row: {', '.join(users)}")
+    return out
+
+
+def a_backend_is_one_folder(tree: Tree) -> list[str]:
+    """Backends are named outside their folder only in the tables of layers.json, one line each."""
+    tables: dict[str, str] = tree.layers["backend_tables"]
+    wings = sorted({p.split("/")[3] for p in tree.files("src/epi/backend") if p.count("/") > 3})
+    out = []
+    for path in tree.sources:
+        short = path.removeprefix("src/epi/")
+        if short.startswith("backend/") and short.count("/") > 1:
+            continue
+        for wing in wings:
+            lines = re.findall(
+                rf"^.*(?<![A-Za-z]){wing}_?(?:driver|target|provider|backend).*$", tree.text(path), re.M | re.I
+            )
+            lines += re.findall(rf"^.*backend/{wing}/.*$", tree.text(path), re.M)
+            if lines and not matches(short, list(tables)):
+                out.append(f"{path}: names the backend {wing}: {lines[0].strip()}")
+            elif len(lines) > 2:
+                out.append(f"{path}: {len(lines)} lines for the backend {wing}; a table has one")
+    return out
