@@ -88,11 +88,16 @@ void ViewType::print(mlir::AsmPrinter& p) const {
   p << ", align = " << getAlign() << ", alias = " << getAlias() << '>';
 }
 
-mlir::LogicalResult ViewType::verify(llvm::function_ref<mlir::InFlightDiagnostic()> error, mlir::Type,
+mlir::LogicalResult ViewType::verify(llvm::function_ref<mlir::InFlightDiagnostic()> error, mlir::Type element,
                                      llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<int64_t> strides,
                                      llvm::ArrayRef<int64_t> divisors, int64_t align, int64_t) {
   if (strides.size() != extents.size() || divisors.size() != extents.size())
     return error() << "a view needs one stride and one divisor for each of its " << extents.size() << " axes";
+  if (!find_dtype(element)) return error() << "a view's element is " << element << ", which is not a dtype";
+  for (int64_t e : extents)
+    if (e < 0 && !mlir::ShapedType::isDynamic(e)) return error() << "a view's extent must not be negative, got " << e;
+  for (int64_t d : divisors)
+    if (d < 1) return error() << "a view's divisors must be at least 1, got " << d;
   if (align < 1) return error() << "a view's alignment must be at least 1, got " << align;
   return mlir::success();
 }
@@ -112,12 +117,34 @@ mlir::Type element_type(mlir::MLIRContext* c, DType dtype) {
   return bits == 16 ? mlir::FloatType::getF16(c) : bits == 32 ? mlir::FloatType::getF32(c) : mlir::FloatType::getF64(c);
 }
 
-DType dtype_of(mlir::Type type) {
+std::optional<DType> find_dtype(mlir::Type type) {
   mlir::Type e = element_of(type);
-  for (int i = 0; i < kDTypeCount; ++i)
-    if (element_type(e.getContext(), static_cast<DType>(i)) == e) return static_cast<DType>(i);
-  EPI_CHECK(false && "a type without a dtype");
-  __builtin_unreachable();
+  if (auto integer = mlir::dyn_cast<mlir::IntegerType>(e)) {
+    const bool is_unsigned = integer.isUnsigned();
+    switch (integer.getWidth()) {
+      case 1: return is_unsigned ? std::nullopt : std::optional(DType::kBool);
+      case 8: return is_unsigned ? DType::kUInt8 : DType::kInt8;
+      case 16: return is_unsigned ? DType::kUInt16 : DType::kInt16;
+      case 32: return is_unsigned ? DType::kUInt32 : DType::kInt32;
+      case 64: return is_unsigned ? DType::kUInt64 : DType::kInt64;
+      default: return std::nullopt;
+    }
+  }
+  if (e.isF16()) return DType::kFloat16;
+  if (e.isBF16()) return DType::kBFloat16;
+  if (e.isF32()) return DType::kFloat32;
+  if (e.isF64()) return DType::kFloat64;
+  if (auto c = mlir::dyn_cast<mlir::ComplexType>(e)) {
+    if (c.getElementType().isF32()) return DType::kComplex64;
+    if (c.getElementType().isF64()) return DType::kComplex128;
+  }
+  return std::nullopt;
+}
+
+DType dtype_of(mlir::Type type) {
+  const std::optional<DType> found = find_dtype(type);
+  EPI_CHECK(found.has_value());
+  return *found;
 }
 
 std::unique_ptr<mlir::MLIRContext> make_context() {

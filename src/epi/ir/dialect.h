@@ -37,8 +37,10 @@ inline constexpr char kAscendingAttr[] = "tile.ascending";
 
 /// The MLIR element type of a dtype: signless for bool and signed integers, unsigned for unsigned ones.
 mlir::Type element_type(mlir::MLIRContext* context, DType dtype);
-/// The dtype of an element type (or of a tile's or view's element).
+/// The dtype of an element type (or of a tile's or view's element), which must have one.
 DType dtype_of(mlir::Type type);
+/// The same; nothing where the type has no dtype (index, i4, ...).
+std::optional<DType> find_dtype(mlir::Type type);
 /// A tile's shape; empty for scalars.
 inline llvm::ArrayRef<int64_t> shape_of(mlir::Type type) {
   auto tile = mlir::dyn_cast<mlir::RankedTensorType>(type);

@@ -7,12 +7,14 @@ def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
   let arguments = (ins I32Attr:$axis);
   let results = (outs I32:$result);
   let assemblyFormat = "$axis attr-dict";
+  let hasVerifier = 1;
 }
 def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure]> {
   let summary = "the grid's size along axis 0, 1 or 2";
   let arguments = (ins I32Attr:$axis);
   let results = (outs I32:$result);
   let assemblyFormat = "$axis attr-dict";
+  let hasVerifier = 1;
 }
 
 // -- views ---------------------------------------------------------------------------------------------------------
@@ -21,12 +23,14 @@ def Tile_DimOp : Tile_Op<"dim", [Pure]> {
   let arguments = (ins Tile_View:$view, I32Attr:$axis);
   let results = (outs I64:$result);
   let assemblyFormat = "$view `,` $axis attr-dict `:` type($view)";
+  let hasVerifier = 1;
 }
 def Tile_StrideOp : Tile_Op<"stride", [Pure]> {
   let summary = "a view's stride along an axis, in elements";
   let arguments = (ins Tile_View:$view, I32Attr:$axis);
   let results = (outs I64:$result);
   let assemblyFormat = "$view `,` $axis attr-dict `:` type($view)";
+  let hasVerifier = 1;
 }
 def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
   let summary = "the part [start, stop) of a view along an axis; start and stop are clamped to the extent";
@@ -50,7 +54,7 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
     Offsets count elements and may be negative. Elements outside the view are `padding` (zero where absent); with
     `inbounds` the caller promises there are none. The tile's rank is the view's.
   }];
-  let arguments = (ins Tile_View:$view, Variadic<I64>:$offsets, OptionalAttr<TypedAttrInterface>:$padding,
+  let arguments = (ins Tile_View:$view, Variadic<I64>:$offsets, OptionalAttr<AnyAttr>:$padding,
                        UnitAttr:$inbounds);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$view `[` $offsets `]` attr-dict `:` type($view) `->` type($result)";
@@ -69,10 +73,10 @@ def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>, AttrSizedOperan
     is not touched. Indices are i32 or i64 tiles (or scalars, for a scalar result) of the result's shape.
   }];
   let arguments = (ins Tile_View:$view, Variadic<Tile_Any>:$indices, Optional<Tile_Any>:$mask,
-                       OptionalAttr<TypedAttrInterface>:$padding, UnitAttr:$inbounds);
+                       OptionalAttr<AnyAttr>:$padding, UnitAttr:$inbounds);
   let results = (outs Tile_Any:$result);
-  let assemblyFormat = [{$view `[` $indices `]` (`mask` $mask^)? attr-dict `:` type($view) `,` type($indices)
-                         (`,` type($mask)^)? `->` type($result)}];
+  let assemblyFormat = [{$view `[` $indices `]` (`mask` $mask^)? attr-dict `:` type($view) `,`
+                         functional-type($indices, $result) (`,` type($mask)^)?}];
   let hasVerifier = 1;
 }
 def Tile_ScatterOp : Tile_Op<"scatter", [MemoryEffects<[MemWrite]>, AttrSizedOperandSegments]> {
@@ -80,7 +84,7 @@ def Tile_ScatterOp : Tile_Op<"scatter", [MemoryEffects<[MemWrite]>, AttrSizedOpe
   let arguments = (ins Tile_Any:$value, Tile_View:$view, Variadic<Tile_Any>:$indices, Optional<Tile_Any>:$mask,
                        UnitAttr:$inbounds);
   let assemblyFormat = [{$value `,` $view `[` $indices `]` (`mask` $mask^)? attr-dict `:` type($value) `,` type($view)
-                         `,` type($indices) (`,` type($mask)^)?}];
+                         `,` functional-type($indices, results) (`,` type($mask)^)?}];
   let hasVerifier = 1;
 }
 def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
@@ -89,7 +93,7 @@ def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>
                        Tile_Any:$value, Tile_View:$view, Variadic<Tile_Any>:$indices, Optional<Tile_Any>:$mask);
   let results = (outs Tile_Any:$result);
   let assemblyFormat = [{$kind $order $scope $value `,` $view `[` $indices `]` (`mask` $mask^)? attr-dict `:`
-                         type($value) `,` type($view) `,` type($indices) (`,` type($mask)^)? `->` type($result)}];
+                         type($value) `,` type($view) `,` functional-type($indices, $result) (`,` type($mask)^)?}];
   let hasVerifier = 1;
 }
 def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
@@ -98,14 +102,15 @@ def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>
                        Tile_View:$view, Variadic<Tile_Any>:$indices, Optional<Tile_Any>:$mask);
   let results = (outs Tile_Any:$result);
   let assemblyFormat = [{$order $scope $expected `,` $desired `,` $view `[` $indices `]` (`mask` $mask^)? attr-dict `:`
-                         type($expected) `,` type($desired) `,` type($view) `,` type($indices) (`,` type($mask)^)?
-                         `->` type($result)}];
+                         type($expected) `,` type($desired) `,` type($view) `,`
+                         functional-type($indices, $result) (`,` type($mask)^)?}];
   let hasVerifier = 1;
 }
 def Tile_FenceOp : Tile_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "orders this program's earlier accesses before its later ones, as seen within scope";
   let arguments = (ins Tile_MemoryOrderAttr:$order, Tile_MemoryScopeAttr:$scope);
   let assemblyFormat = "$order $scope attr-dict";
+  let hasVerifier = 1;
 }
 
 // -- creation ------------------------------------------------------------------------------------------------------
@@ -132,6 +137,7 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
   let summary = "the same elements in row-major order under another shape; also scalar to and from a tile of one element";
@@ -139,6 +145,7 @@ def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
   let results = (outs Tile_Any:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 def Tile_PermuteOp : Tile_Op<"permute", [Pure]> {
   let summary = "axis i of the result is axis perm[i] of the source";
@@ -146,6 +153,7 @@ def Tile_PermuteOp : Tile_Op<"permute", [Pure]> {
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$source $perm attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 def Tile_CatOp : Tile_Op<"cat", [Pure]> {
   let summary = "tiles one after another along an axis";
@@ -184,12 +192,14 @@ def Tile_BinaryOp : Tile_Op<"binary", [Pure]> {
   let results = (outs Tile_Any:$result);
   let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 def Tile_FmaOp : Tile_Op<"fma", [Pure, AllTypesMatch<["a", "b", "c", "result"]>]> {
   let summary = "a*b + c with one rounding (floats)";
   let arguments = (ins Tile_Any:$a, Tile_Any:$b, Tile_Any:$c);
   let results = (outs Tile_Any:$result);
   let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 def Tile_CompareOp : Tile_Op<"compare", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
   let summary = "elementwise comparison; the result is bool";
@@ -197,6 +207,7 @@ def Tile_CompareOp : Tile_Op<"compare", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
   let results = (outs Tile_Any:$result);
   let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 def Tile_SelectOp : Tile_Op<"select", [Pure, AllTypesMatch<["on_true", "on_false", "result"]>]> {
   let summary = "elementwise: condition ? on_true : on_false; the condition is a bool scalar or a bool tile of that shape";
@@ -204,6 +215,7 @@ def Tile_SelectOp : Tile_Op<"select", [Pure, AllTypesMatch<["on_true", "on_false
   let results = (outs Tile_Any:$result);
   let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` type($condition) `,` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 def Tile_CastOp : Tile_Op<"cast", [Pure]> {
   let summary = "elementwise conversion of value; to bool is `!= 0`; floats round to nearest even";
@@ -211,6 +223,7 @@ def Tile_CastOp : Tile_Op<"cast", [Pure]> {
   let results = (outs Tile_Any:$result);
   let assemblyFormat = "$mode $source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 def Tile_BitcastOp : Tile_Op<"bitcast", [Pure]> {
   let summary = "the same bits as another element type of the same size";
@@ -314,4 +327,5 @@ def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "prints a C format with scalars, once a program; a tile prints one line an element";
   let arguments = (ins StrAttr:$format, Variadic<Tile_Any>:$values);
   let assemblyFormat = "$format ($values^ `:` type($values))? attr-dict";
+  let hasVerifier = 1;
 }
