@@ -16,7 +16,8 @@ enum class SlotKind : std::uint8_t {
   kScalar,     ///< scalar argument `arg`, its bits zero-extended to 8 bytes (16-byte scalars take two slots, axis 0 and 1)
   kErrors,     ///< address of the launch's ErrorRecord, in memory that the kernel can write
   kTicket,     ///< address of a zeroed u32 counter: ascending program order on devices that start programs in any order
-  kTensorMap,  ///< a TMA descriptor of view argument `arg`, made at launch from `box` and `swizzle`
+  kTensorMap,  ///< a tensor map of view argument `arg`, made at launch from `box` and `swizzle_bytes`
+  kGrid,       ///< programs along `axis`: kernels whose blocks are not programs need it
 };
 
 /// One slot of a kernel's argument list.
