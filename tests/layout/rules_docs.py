@@ -27,9 +27,9 @@ def _exists(tree: Tree, document: str, name: str) -> bool:
     if re.search(r"[<>]|=", name):
         name = re.sub(r"<[^>]*>|=", "*", name)
     for option in _braces(name):
-        option = option.rstrip("/")
+        wanted = option.rstrip("/")
         folders = [tree.root / root for root in _ROOTS] + [(tree.root / document).parent]
-        if not any(any(True for _ in f.glob(option)) for f in folders if f.is_dir()):
+        if not any(any(True for _ in f.glob(wanted)) for f in folders if f.is_dir()):
             return False
     return True
 

@@ -33,6 +33,9 @@ def cpp_functions(text: str) -> Iterator[Function]:
     opened: list[tuple[int, str]] = []
     for match in re.finditer(r"[{};]", code):
         here = match.start()
+        if match.group(0) == ";":
+            head_start = head_start if "function" in stack else match.end()
+            continue
         in_function = "function" in stack
         if match.group(0) == "{":
             head = code[head_start:here]
@@ -41,11 +44,10 @@ def cpp_functions(text: str) -> Iterator[Function]:
                 first = head_start + len(head) - len(head.lstrip())
                 opened.append((first, " ".join(head.split())))
             stack.append(kind)
-        elif match.group(0) == "}" and stack:
-            if stack.pop() == "function":
-                first, head = opened.pop()
-                line = code.count("\n", 0, first) + 1
-                yield Function(line, code.count("\n", first, here) + 1, _name(head))
+        elif stack and stack.pop() == "function":
+            first, head = opened.pop()
+            line = code.count("\n", 0, first) + 1
+            yield Function(line, code.count("\n", first, here) + 1, _name(head))
         if "function" not in stack:
             head_start = match.end()
 

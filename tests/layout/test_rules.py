@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 import rules_cpp
 import rules_docs
 import rules_promises
@@ -200,6 +198,7 @@ def test_blank_keeps_lines_and_drops_comments_and_strings() -> None:
 def test_functions_are_measured_by_braces() -> None:
     text = (
         "namespace e {\nstruct A {\n  A() : a_{1}, b_(2) {\n    x();\n  }\n  int a_{0};\n};\n"
-        "auto f(int n) -> int {\n  auto g = [&] {\n    return n;\n  };\n  if (n) {\n    return 1;\n  }\n  return g();\n}\n}\n"
+        "auto f(int n) -> int {\n  auto g = [&] {\n    return n;\n  };\n"
+        "  if (n) {\n    return 1;\n  }\n  return g();\n}\n}\n"
     )
     assert {f.name: f.lines for f in rules_size.cpp_functions(text) if f.name == "f"} == {"f": 9}

@@ -1,4 +1,4 @@
-"""What the layout rules look at: a folder of sources and its layers.json. Rules are functions from a Tree to complaints."""
+"""What the layout rules look at: a folder of sources and its layers.json. A rule maps a Tree to complaints."""
 
 from __future__ import annotations
 
