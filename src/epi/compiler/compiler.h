@@ -34,6 +34,12 @@ struct Compiled {
   std::vector<StageTime> times;
 };
 
+/// Host code linked into this process; unmapped with the last holder of `keep`.
+struct HostCode {
+  HostKernel entry = nullptr;
+  std::shared_ptr<const void> keep;
+};
+
 /// One kind of machine that programs are compiled for. Stateless from outside; safe for one call at a time.
 class Target {
  public:
@@ -45,6 +51,11 @@ class Target {
   /// association is then fixed, and the interpreter gives the same bits. compile() does it first; idempotent.
   virtual Status assign_association(const ir::Module& module, const CompileOptions& options) const = 0;
   virtual Result<Compiled> compile(const ir::Module& module, const CompileOptions& options) const = 0;
+  /// Links compiled bytes into this process. Only targets of the host do.
+  virtual Result<HostCode> link(std::string_view bytes, const std::string& symbol) const {
+    (void)bytes, (void)symbol;
+    return unsupported("target " + std::string(name()) + " makes no host code");
+  }
 };
 
 /// Adds a target; a second one of the same name replaces the first. Call before threads start.

@@ -48,6 +48,7 @@ struct KernelInfo {
   std::uint32_t cluster = 1;        ///< GPU: blocks a cluster
   std::uint32_t persistent = 0;     ///< GPU: 0 = one block a program; else blocks a multiprocessor of a persistent grid
   std::uint64_t arena_bytes = 0;    ///< host: scratch a worker must give (64-byte aligned)
+  std::uint64_t written = 0;        ///< bit i: view argument i is stored to (of the first 64 arguments)
   bool ascending = false;           ///< programs start in ascending linear order
   bool operator==(const KernelInfo&) const = default;
 };

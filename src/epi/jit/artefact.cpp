@@ -92,6 +92,7 @@ std::string encode(const Artefact& a) {
   w.u64(a.info.cluster);
   w.u64(a.info.persistent);
   w.u64(a.info.arena_bytes);
+  w.u64(a.info.written);
   w.u64(a.info.ascending ? 1 : 0);
   w.text(a.code);
   w.out += digest(w.out);
@@ -113,6 +114,7 @@ Result<Artefact> decode(std::string_view bytes) {
   a.info.cluster = static_cast<std::uint32_t>(r.u64());
   a.info.persistent = static_cast<std::uint32_t>(r.u64());
   a.info.arena_bytes = r.u64();
+  a.info.written = r.u64();
   a.info.ascending = r.u64() != 0;
   a.code = r.text();
   if (r.bad || !r.in.empty()) return io_error("kernel artefact is damaged: fields do not fit");
