@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mpmath import mp, mpf
 
-mp.dps = 60
+mp.dps = 80
 HEADER = Path(__file__).resolve().parents[2] / "src/epi/ir/math/coefficients.h"
 Function = Callable[[mpf], mpf]
 

@@ -66,18 +66,27 @@ inline constexpr float kExpTail32[] = {
     0x1.120b9a0000000p-7f,
     0x1.6d75780000000p-10f};
 
-/// (exp(r) - 1 - r) / r^2 on [-0.3467, 0.3467]; largest error 2^-1.2.
+/// (exp(r) - 1 - r) / r^2 on [-0.3467, 0.3467]; largest error 2^-53.0.
 inline constexpr double kExpTail64[] = {
-    0x1.99999999999a8p-5,
+    0x1.0000000000001p-1,
     0x1.5555555555558p-3,
-    0x1.8faa3196745e1p+5,
+    0x1.5555555553d55p-5,
     0x1.111111110f7f6p-7,
-    -0x1.75bf4addf1b21p+10,
+    0x1.6c16c1789158bp-10,
     0x1.a01a01b012aa3p-13,
-    0x1.031cf7ceedda8p+14,
+    0x1.a019b8f80db55p-16,
     0x1.71ddf6a196aecp-19,
-    -0x1.df0987dbcfb1fp+15,
+    0x1.28919e448174bp-22,
     0x1.af634d6b2f12fp-26};
+
+/// (exp(r) - 1 - r) / r^2 on [-0.3467, 0.3467]; largest error 2^-27.8.
+inline constexpr float kExpm1Tail32[] = {
+    0x1.0000000000000p-1f,
+    0x1.5555560000000p-3f,
+    0x1.5554e80000000p-5f,
+    0x1.1110ac0000000p-7f,
+    0x1.6d43560000000p-10f,
+    0x1.a17e380000000p-13f};
 
 /// (2^r - 1) / r on [-0.5001, 0.5001]; largest error 2^-26.0.
 inline constexpr float kExp2Tail32[] = {
@@ -132,10 +141,11 @@ inline constexpr double kCosTail64[] = {
     0x1.1eeb69022a4a6p-29,
     -0x1.907db37a3ecd5p-37};
 
-/// (sinh(r) - r) / r^3 in z = r^2 on [1.0e-12, 0.120201]; largest error 2^-21.4.
+/// (sinh(r) - r) / r^3 in z = r^2 on [1.0e-12, 0.120201]; largest error 2^-27.6.
 inline constexpr float kSinhTail32[] = {
-    0x1.5555260000000p-3f,
-    0x1.11d9760000000p-7f};
+    0x1.5555560000000p-3f,
+    0x1.1110e00000000p-7f,
+    0x1.a1251c0000000p-13f};
 
 /// (cosh(r) - 1 - r^2/2) / r^4 in z = r^2 on [1.0e-12, 0.120201]; largest error 2^-24.4.
 inline constexpr float kCoshTail32[] = {
@@ -206,15 +216,43 @@ inline constexpr double kLogAtanh64[] = {
     0x1.39fdbba39ab24p-3,
     0x1.2b5fa1d28858fp-3};
 
-/// (2 atanh(s) - 2s - 2s^3/3) / s^5 in z = s^2 on [1.0e-12, 0.0294397]; largest error 2^-51.6.
+/// log2(e) (2 atanh(s) - 2s - 2s^3/3) / s^5 in z = s^2 on [1.0e-12, 0.0294397]; largest error 2^-51.2.
 inline constexpr double kPowAtanh64[] = {
-    0x1.999999999999fp-2,
-    0x1.249249248e491p-2,
-    0x1.c71c71d8071c7p-3,
-    0x1.745d09ded025cp-3,
-    0x1.3b18bd6fad84cp-3,
-    0x1.1018264f1e39cp-3,
-    0x1.087e8d96f3f86p-3};
+    0x1.2776c50ef9c02p-1,
+    0x1.a61762a7a8282p-2,
+    0x1.484b13e3f414fp-2,
+    0x1.0c9a7aee4db29p-2,
+    0x1.c6969ecf59b43p-3,
+    0x1.888c94e7a9b02p-3,
+    0x1.7d95addcd74a7p-3};
+
+/// log2(1+r) / r on [-0.2929, 0.4143]; largest error 2^-40.6.
+inline constexpr double kPow32Log2[] = {
+    0x1.71547652b8b3ep+0,
+    -0x1.7154765293583p-1,
+    0x1.ec709dbc128f3p-2,
+    -0x1.715476a70ee45p-2,
+    0x1.2776c9c5440efp-2,
+    -0x1.ec706a8948d2ap-3,
+    0x1.a61519c84ce86p-3,
+    -0x1.715a4823a9c9fp-3,
+    0x1.489017e9d6110p-3,
+    -0x1.27438b540ad49p-3,
+    0x1.086c04b53d4afp-3,
+    -0x1.e843fcd7857a8p-4,
+    0x1.01efcc2ce074dp-3,
+    -0x1.000d89a2702dbp-3,
+    0x1.0a064d173d4edp-4};
+
+/// (2^r - 1) / r on [-0.5001, 0.5001]; largest error 2^-32.5.
+inline constexpr double kPow32Exp2[] = {
+    0x1.62e42fef95e79p-1,
+    0x1.ebfbe04616426p-3,
+    0x1.c6b08dc5fa742p-5,
+    0x1.3b2a1b47ebb98p-7,
+    0x1.5d874c5925619p-10,
+    0x1.44402747d8b76p-13,
+    0x1.00dc65815d900p-16};
 
 /// (asin(x) - x) / x^3 in z = x^2 on [1.0e-12, 0.2501]; largest error 2^-23.9.
 inline constexpr float kAsinTail32[] = {
@@ -262,6 +300,71 @@ inline constexpr double kAtanTail64[] = {
     0x1.74fd4c65eab28p-5,
     -0x1.1b805787d2920p-5,
     0x1.0b74860230b29p-6};
+
+/// erf(x) / x - 1 in z = x^2 on [1.0e-12, 1.0]; largest error 2^-26.1.
+inline constexpr float kErfNear32[] = {
+    0x1.06eba80000000p-3f,
+    -0x1.81273e0000000p-2f,
+    0x1.ce2d200000000p-4f,
+    -0x1.b7fbb60000000p-6f,
+    0x1.5419fc0000000p-8f,
+    -0x1.a4861c0000000p-11f,
+    0x1.4ae5560000000p-14f};
+
+/// log(erfc(2 + u)), weighted by erfc(2 + u), on [-1.001, 2.0]; largest error 2^-24.5.
+inline constexpr float kErfFar32[] = {
+    -0x1.575b320000000p+2f,
+    -0x1.1ac3260000000p+2f,
+    -0x1.d8f5e20000000p-1f,
+    -0x1.0dc6200000000p-6f,
+    0x1.d3f9320000000p-9f,
+    -0x1.7f20e00000000p-11f,
+    0x1.206f220000000p-13f,
+    -0x1.656fc00000000p-16f,
+    0x1.0596640000000p-22f};
+
+/// erf(x) / x - 1 in z = x^2 on [1.0e-12, 1.0]; largest error 2^-54.9.
+inline constexpr double kErfNear64[] = {
+    0x1.06eba8214db68p-3,
+    -0x1.812746b0379c2p-2,
+    0x1.ce2f21a041018p-4,
+    -0x1.b82ce312062bcp-6,
+    0x1.565bccfa9a825p-8,
+    -0x1.c02db072f3fe0p-11,
+    0x1.f9a2bf73f0c68p-14,
+    -0x1.f4ca94990cb83p-17,
+    0x1.b9827b1885f78p-20,
+    -0x1.5c16e30fb0c7fp-23,
+    0x1.d7849366187cdp-27,
+    -0x1.acdff90b8de0cp-31};
+
+/// log(erfc(2 + u)), weighted by erfc(2 + u), on [-1.001, 4.0]; largest error 2^-55.4.
+inline constexpr double kErfFar64[] = {
+    -0x1.575b329b1f516p+2,
+    -0x1.1ac3258a8dc2cp+2,
+    -0x1.d8f5dece92394p-1,
+    -0x1.0dc3b5fb10bf2p-6,
+    0x1.d406b3739ff62p-9,
+    -0x1.7ffcfb46d429bp-11,
+    0x1.1bc3a6098f9aep-13,
+    -0x1.5b656f8e5a029p-16,
+    0x1.060454bcd66fep-19,
+    0x1.b549e67ebeb17p-23,
+    -0x1.73e5d770f4e70p-23,
+    0x1.f0ad43bbae06ap-25,
+    -0x1.e0492926141d8p-27,
+    0x1.5a59a185aef11p-29,
+    -0x1.18e8b0f179bb6p-32,
+    -0x1.3fc70de6ae76fp-35,
+    0x1.02dcc6c94ab25p-35,
+    -0x1.64b17575711d2p-37,
+    0x1.652c32c3c2ecfp-39,
+    -0x1.fede09d71eeb8p-42,
+    0x1.f68a603f82cc5p-46,
+    0x1.11bdb0d2d03d6p-46,
+    -0x1.9ce308a510fbfp-48,
+    0x1.fa23b76c87864p-51,
+    -0x1.e97c1a7845920p-55};
 // clang-format on
 
 }  // namespace epi::ir::math
