@@ -44,7 +44,7 @@ enum class Cap : std::uint32_t {
 struct DeviceInfo {
   std::string name;                   ///< product name, for people
   std::string kind;                   ///< the driver's name: what stands before ':' in "kind:ordinal"
-  std::string arch;                   ///< what the compiler targets: "x86-64-v4", "sm_90"
+  std::string arch;                   ///< what the compiler targets: "x86-64-v4", or a GPU generation
   std::vector<std::string> features;  ///< finer facts for the compiler: "avx512f", "amx-bf16"
   int ordinal = 0;
   std::uint32_t caps = 0;             ///< of Cap
@@ -85,7 +85,7 @@ using KernelHandle = Handle<struct KernelTag>;
 
 /// Code to load. Bytes for binary modules; the address of linked code for host modules.
 struct ModuleImage {
-  std::span<const char> bytes;          ///< a loadable binary (cubin...); copied or consumed before load_module returns
+  std::span<const char> bytes;          ///< a loadable binary; copied or consumed before load_module returns
   HostKernel host = nullptr;            ///< the code, already linked
   std::shared_ptr<const void> keep;     ///< held until the module is unloaded *and* its work has finished
 };
@@ -215,7 +215,7 @@ class Driver {
  public:
   virtual ~Driver() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// How many devices there are. An error says what was tried ("libcuda.so.1: cannot open shared object file").
+  /// How many devices there are. An error says what was tried ("libx.so.1: cannot open shared object file").
   virtual Result<int> count() = 0;
   /// The device `ordinal`, the same object at every call. Ordinals are 0 to count() - 1.
   virtual Result<Device*> open(int ordinal) = 0;

@@ -69,7 +69,7 @@ class Loader {
   Result<std::shared_ptr<const Kernel>> load(device::Device& device, const Source& source, std::span<const Arg> args) {
     const compiler::Target* target = compiler::find_target(device.info().kind);
     if (!target)
-      return unsupported("device " + device.info().kind + " has no compiler target; kernels run on: cpu, cuda");
+      return unsupported("device " + device.info().kind + " has no compiler target; run the kernel on another device");
     SpecKey spec;
     append_key(args, spec);
     const std::string arch = target->resolve_arch(device.info().arch);
