@@ -12,12 +12,18 @@ import run_tests
 
 FAILED, ERROR, SKIPPED = (f"<testcase><{s}/></testcase>" for s in ("failure", "error", "skipped"))
 PYTEST = f"<testsuites><testsuite><testcase/>{FAILED}{ERROR}{SKIPPED}</testsuite></testsuites>"
-CTEST = f'<testsuite><testcase status="run"/>{FAILED}<testcase status="notrun"/></testsuite>'
+NOT_RUN = '<testcase status="notrun"><skipped message="%s"/></testcase>'
+CTEST = f'<testsuite><testcase status="run"/>{FAILED}{NOT_RUN % "SKIP_RETURN_CODE=4"}</testsuite>'
+ABSENT = f"<testsuite>{NOT_RUN % 'Unable to find executable'}</testsuite>"
 
 
 @pytest.mark.parametrize(
     ("xml", "counts"),
-    [(PYTEST, {"passed": 1, "failed": 2, "skipped": 1}), (CTEST, {"passed": 1, "failed": 1, "skipped": 1})],
+    [
+        (PYTEST, {"passed": 1, "failed": 2, "skipped": 1}),
+        (CTEST, {"passed": 1, "failed": 1, "skipped": 1}),
+        (ABSENT, {"failed": 1}),
+    ],
 )
 def test_reports_are_counted(xml: str, counts: dict[str, int], tmp_path: Path) -> None:
     (tmp_path / "r.xml").write_text(xml)
