@@ -56,10 +56,6 @@ Builder::Impl::~Impl() {
 
 bool Builder::Impl::ready(const char* op, std::initializer_list<Value> operands, std::span<const Value> more) {
   if (failed()) return false;
-  if (!function) {
-    error(op) << "the builder is spent; finish() has given its program up";
-    return false;
-  }
   auto present = [](Value v) { return static_cast<bool>(v); };
   if (std::all_of(operands.begin(), operands.end(), present) && std::all_of(more.begin(), more.end(), present))
     return true;
@@ -165,16 +161,16 @@ TypeInfo Builder::type(Value v) const {
 Result<Module> Builder::finish() {
   Impl& i = *impl_;
   if (i.failed()) return i.status;
-  if (!i.ready("finish")) return i.status;
   if (!i.frames.empty()) {
     i.error("finish") << i.frames.size() << " loops or ifs are still open; each begin needs its end";
     return i.status;
   }
   i.b.create<mlir::func::ReturnOp>(i.loc);
-  i.function = nullptr;
-  EPI_RETURN_IF_ERROR(i.module.verify());
+  i.status = i.module.verify();
+  if (i.failed()) return i.status;
   i.context->getDiagEngine().eraseHandler(i.handler);
   i.handler = 0;
+  i.status = compile_error("the builder is spent: finish() has given its program up");
   return std::move(i.module);
 }
 

@@ -92,7 +92,8 @@ def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>
   let arguments = (ins Tile_AtomicKindAttr:$kind, Tile_MemoryOrderAttr:$order, Tile_MemoryScopeAttr:$scope,
                        Tile_Any:$value, Tile_View:$view, Variadic<Tile_Any>:$indices, Optional<Tile_Any>:$mask);
   let results = (outs Tile_Any:$result);
-  let assemblyFormat = [{$kind $order $scope $value `,` $view `[` $indices `]` (`mask` $mask^)? attr-dict `:`
+  let assemblyFormat = [{custom<Enum>($kind) custom<Enum>($order) custom<Enum>($scope) $value `,` $view `[` $indices `]`
+                         (`mask` $mask^)? attr-dict `:`
                          type($value) `,` type($view) `,` functional-type($indices, $result) (`,` type($mask)^)?}];
   let hasVerifier = 1;
 }
@@ -101,7 +102,8 @@ def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>
   let arguments = (ins Tile_MemoryOrderAttr:$order, Tile_MemoryScopeAttr:$scope, Tile_Any:$expected, Tile_Any:$desired,
                        Tile_View:$view, Variadic<Tile_Any>:$indices, Optional<Tile_Any>:$mask);
   let results = (outs Tile_Any:$result);
-  let assemblyFormat = [{$order $scope $expected `,` $desired `,` $view `[` $indices `]` (`mask` $mask^)? attr-dict `:`
+  let assemblyFormat = [{custom<Enum>($order) custom<Enum>($scope) $expected `,` $desired `,` $view
+                         `[` $indices `]` (`mask` $mask^)? attr-dict `:`
                          type($expected) `,` type($desired) `,` type($view) `,`
                          functional-type($indices, $result) (`,` type($mask)^)?}];
   let hasVerifier = 1;
@@ -109,7 +111,7 @@ def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>
 def Tile_FenceOp : Tile_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "orders this program's earlier accesses before its later ones, as seen within scope";
   let arguments = (ins Tile_MemoryOrderAttr:$order, Tile_MemoryScopeAttr:$scope);
-  let assemblyFormat = "$order $scope attr-dict";
+  let assemblyFormat = "custom<Enum>($order) custom<Enum>($scope) attr-dict";
   let hasVerifier = 1;
 }
 
@@ -173,7 +175,8 @@ def Tile_InsertOp : Tile_Op<"insert", [Pure]> {
   let summary = "`target` with the part at static element `offsets` replaced by `source`";
   let arguments = (ins Tile_Tile:$source, Tile_Tile:$target, DenseI64ArrayAttr:$offsets);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$source `into` $target $offsets attr-dict `:` type($source) `,` type($target) `->` type($result)";
+  let assemblyFormat = [{$source `into` $target $offsets attr-dict `:` type($source) `,` type($target) `->`
+                         type($result)}];
   let hasVerifier = 1;
 }
 
@@ -182,7 +185,7 @@ def Tile_UnaryOp : Tile_Op<"unary", [Pure]> {
   let summary = "elementwise function of one operand";
   let arguments = (ins Tile_UnaryKindAttr:$kind, Tile_Any:$operand, UnitAttr:$approx);
   let results = (outs Tile_Any:$result);
-  let assemblyFormat = "$kind $operand attr-dict `:` type($operand) `->` type($result)";
+  let assemblyFormat = "custom<Enum>($kind) $operand attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
 }
 def Tile_BinaryOp : Tile_Op<"binary", [Pure]> {
@@ -190,7 +193,7 @@ def Tile_BinaryOp : Tile_Op<"binary", [Pure]> {
   let description = [{`flag_zero`: an integer division by zero also sets the launch's error flag.}];
   let arguments = (ins Tile_BinaryKindAttr:$kind, Tile_Any:$lhs, Tile_Any:$rhs, UnitAttr:$flag_zero);
   let results = (outs Tile_Any:$result);
-  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let assemblyFormat = "custom<Enum>($kind) $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -205,7 +208,7 @@ def Tile_CompareOp : Tile_Op<"compare", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
   let summary = "elementwise comparison; the result is bool";
   let arguments = (ins Tile_CompareKindAttr:$kind, Tile_Any:$lhs, Tile_Any:$rhs);
   let results = (outs Tile_Any:$result);
-  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+  let assemblyFormat = "custom<Enum>($kind) $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -221,7 +224,7 @@ def Tile_CastOp : Tile_Op<"cast", [Pure]> {
   let summary = "elementwise conversion of value; to bool is `!= 0`; floats round to nearest even";
   let arguments = (ins Tile_CastModeAttr:$mode, Tile_Any:$source);
   let results = (outs Tile_Any:$result);
-  let assemblyFormat = "$mode $source attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = "custom<Enum>($mode) $source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -247,7 +250,8 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, SingleBlockImplicitTerminator<"Yiel
                        OptionalAttr<I64Attr>:$lanes);
   let regions = (region AnyRegion:$combine);
   let results = (outs Variadic<Tile_Any>:$results);
-  let assemblyFormat = [{$kind $axis $sources attr-dict `:` type($sources) `->` type($results) ($combine^)?}];
+  let assemblyFormat = [{custom<Enum>($kind) $axis $sources attr-dict `:` type($sources) `->` type($results)
+                         ($combine^)?}];
   let hasVerifier = 1;
 }
 def Tile_ScanOp : Tile_Op<"scan", [Pure, SingleBlockImplicitTerminator<"YieldOp">]> {
@@ -262,7 +266,8 @@ def Tile_ScanOp : Tile_Op<"scan", [Pure, SingleBlockImplicitTerminator<"YieldOp"
                        OptionalAttr<I64Attr>:$segment);
   let regions = (region AnyRegion:$combine);
   let results = (outs Variadic<Tile_Tile>:$results);
-  let assemblyFormat = [{$kind $axis $sources attr-dict `:` type($sources) `->` type($results) ($combine^)?}];
+  let assemblyFormat = [{custom<Enum>($kind) $axis $sources attr-dict `:` type($sources) `->` type($results)
+                         ($combine^)?}];
   let hasVerifier = 1;
 }
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike]> {
@@ -275,7 +280,8 @@ def Tile_TakeOp : Tile_Op<"take", [Pure]> {
   let summary = "permutes by index: result[.., i, ..] = source[.., indices[.., i, ..], ..] along an axis; an index outside gives zero";
   let arguments = (ins Tile_Tile:$source, Tile_Tile:$indices, I64Attr:$axis);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$axis $source `[` $indices `]` attr-dict `:` type($source) `,` type($indices) `->` type($result)";
+  let assemblyFormat = [{$axis $source `[` $indices `]` attr-dict `:` type($source) `,` type($indices) `->`
+                         type($result)}];
   let hasVerifier = 1;
 }
 def Tile_RankOp : Tile_Op<"rank", [Pure]> {
@@ -301,8 +307,8 @@ def Tile_LookbackOp : Tile_Op<"lookback", [MemoryEffects<[MemRead, MemWrite]>, S
                        ArrayAttr:$identities);
   let regions = (region AnyRegion:$combine);
   let results = (outs Variadic<Tile_Any>:$results);
-  let assemblyFormat = [{$kind $state `,` $aggregates $identities attr-dict `:` type($state) `,` type($aggregates) `->`
-                         type($results) ($combine^)?}];
+  let assemblyFormat = [{custom<Enum>($kind) $state `,` $aggregates $identities attr-dict `:` type($state) `,`
+                         type($aggregates) `->` type($results) ($combine^)?}];
   let hasVerifier = 1;
 }
 
