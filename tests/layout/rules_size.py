@@ -55,7 +55,7 @@ def cpp_functions(text: str) -> Iterator[Function]:
 def _kind(head: str) -> str:
     if _SCOPE.search(head) and "(" not in re.sub(r"\b(alignas|__attribute__|requires)\s*\(.*?\)+", "", head):
         return "scope"
-    if ")" in head and not _CONTROL.match(head) and not re.search(r"[=,]\s*$", head):
+    if ")" in head and not _CONTROL.match(head) and not re.search(r"[=,]\s*$|\bconcept\b", head):
         return "function"
     return "other"
 
