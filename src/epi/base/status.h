@@ -65,6 +65,7 @@ class [[nodiscard]] Result {
 [[nodiscard]] inline Status ok_status() { return {}; }
 [[nodiscard]] inline Status invalid_argument(std::string m) { return {Code::kInvalidArgument, std::move(m)}; }
 [[nodiscard]] inline Status type_error(std::string m) { return {Code::kType, std::move(m)}; }
+[[nodiscard]] inline Status out_of_memory(std::string m) { return {Code::kOutOfMemory, std::move(m)}; }
 [[nodiscard]] inline Status unsupported(std::string m) { return {Code::kUnsupported, std::move(m)}; }
 [[nodiscard]] inline Status compile_error(std::string m) { return {Code::kCompile, std::move(m)}; }
 [[nodiscard]] inline Status device_error(std::string m) { return {Code::kDevice, std::move(m)}; }

@@ -133,7 +133,8 @@ struct EventOptions {
 
 enum class WaitMode : std::uint8_t { kAll, kAny };
 
-/// Called on a thread of the driver, in queue order. Must not throw. May submit, must not wait for its own queue.
+/// Called in queue order, on a thread of the driver or on one that waits for the queue. Must not throw. May submit, must
+/// not wait for its own queue.
 using HostFunction = void (*)(void* argument);
 
 /// A point of the conformance suite that a driver does not meet, and why. Listed points are tested to be refused.
@@ -158,7 +159,7 @@ class Device {
   virtual Result<void*> allocate(MemoryKind kind, std::size_t size_bytes, QueueHandle queue) = 0;
   /// Gives memory back once the work submitted to `queue` so far is done (null queue: the caller knows that it is idle).
   virtual Status deallocate(MemoryKind kind, void* ptr, std::size_t size_bytes, QueueHandle queue) = 0;
-  /// Ordered in `queue`; both sides stay valid until it has run. Size 0 is a no-op.
+  /// Ordered in `queue`; both sides stay valid until it has run, and do not overlap. Size 0 is a no-op.
   virtual Status copy(QueueHandle queue, void* dst, const void* src, std::size_t size_bytes, CopyKind kind) = 0;
   /// `count` copies of a pattern of 1, 2, 4, 8 or 16 bytes (read before the call returns) from `dst` on.
   virtual Status fill(QueueHandle queue, void* dst, const void* pattern, std::size_t pattern_bytes,
