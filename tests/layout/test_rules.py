@@ -11,6 +11,7 @@ import pytest
 import rules_cpp
 import rules_docs
 import rules_promises
+import rules_python
 import rules_size
 from tree import Tree, blank
 
@@ -139,6 +140,14 @@ CASES: list[tuple[Rule, dict[str, str], dict[str, str]]] = [
         rules_promises.a_backend_is_one_folder,
         {"src/epi/backend/cpu/driver/a.cpp": "", "src/epi/jit/a.cpp": "Driver* make_cpu_driver();\n"},
         {"src/epi/jit/a.cpp": "", "src/epi/backend/backends.def": "EPI_BACKEND(cpu_driver)\n"},
+    ),
+    (
+        rules_python.python_folders_point_one_way,
+        {
+            "python/epitaxy/tile/a.py": "from ..numpy import b\nfrom .c import d\n",
+            "python/epitaxy/numpy/b.py": "from epitaxy.tile.a import x\n",
+        },
+        {"python/epitaxy/numpy/b.py": "import numpy\nfrom .. import _engine\n\ndef f():\n    import epitaxy.tile\n"},
     ),
     (
         rules_docs.named_paths_exist,

@@ -11,6 +11,7 @@ import pytest
 import rules_cpp
 import rules_docs
 import rules_promises
+import rules_python
 import rules_size
 from tree import Tree
 
@@ -27,6 +28,7 @@ RULES: list[Callable[[Tree], list[str]]] = [
     rules_promises.dtypes_are_listed_once,
     rules_promises.an_op_touches_three_files,
     rules_promises.a_backend_is_one_folder,
+    rules_python.python_folders_point_one_way,
     rules_docs.named_paths_exist,
 ]
 
