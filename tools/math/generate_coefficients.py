@@ -8,29 +8,13 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from mpmath import mp, mpf
+from polynomials import Poly, all_polynomials
 
 mp.dps = 80
 HEADER = Path(__file__).resolve().parents[2] / "src/epi/ir/math/coefficients.h"
-Function = Callable[[mpf], mpf]
-
-
-@dataclass(frozen=True)
-class Poly:
-    """One polynomial: `f` on [lo, hi], minimising max |w (f - p)|, coefficients rounded to `bits` (32 or 64)."""
-
-    name: str
-    bits: int
-    f: Function
-    lo: mpf
-    hi: mpf
-    degree: int
-    doc: str
-    weight: Function = lambda x: mpf(1)
 
 
 def remez(poly: Poly, rounds: int = 12) -> list[mpf]:
@@ -52,7 +36,7 @@ def remez(poly: Poly, rounds: int = 12) -> list[mpf]:
             rhs[i] = poly.f(x)
         solution = mp.lu_solve(rows, rhs)
         coefficients = [solution[i] for i in range(n - 1)]
-        error = [w * (v - mp.polyval(coefficients[::-1], x)) for x, v, w in zip(grid, values, weights)]
+        error = [w * (v - mp.polyval(coefficients[::-1], x)) for x, v, w in zip(grid, values, weights, strict=True)]
         new = alternating_extrema(grid, error, n)
         if new is None:
             break
@@ -67,7 +51,7 @@ def remez(poly: Poly, rounds: int = 12) -> list[mpf]:
 def alternating_extrema(grid: list[mpf], error: list[mpf], count: int) -> list[mpf] | None:
     """The largest point of each run of one sign, cut to `count` from the weaker end."""
     runs: list[tuple[mpf, mpf]] = []
-    for x, e in zip(grid, error):
+    for x, e in zip(grid, error, strict=True):
         if runs and (runs[-1][1] > 0) == (e > 0):
             if abs(e) > abs(runs[-1][1]):
                 runs[-1] = (x, e)
@@ -100,15 +84,10 @@ def emit(poly: Poly) -> str:
     kind, suffix = ("float", "f") if poly.bits == 32 else ("double", "")
     body = ",\n    ".join(float.hex(c) + suffix for c in coefficients)
     lo, hi = mp.nstr(poly.lo, 6), mp.nstr(poly.hi, 6)
-    return (f"/// {poly.doc} on [{lo}, {hi}]; largest error 2^{float(mp.log(worst, 2)):.1f}.\n"
-            f"inline constexpr {kind} {poly.name}[] = {{\n    {body}}};\n")
-
-
-def polynomials() -> list[Poly]:
-    """Every polynomial of the library."""
-    from polynomials import all_polynomials  # the list is data, kept beside this file
-
-    return all_polynomials(Poly)
+    return (
+        f"/// {poly.doc} on [{lo}, {hi}]; largest error 2^{float(mp.log(worst, 2)):.1f}.\n"
+        f"inline constexpr {kind} {poly.name}[] = {{\n    {body}}};\n"
+    )
 
 
 def words_of_two_over_pi(count: int) -> str:
@@ -118,8 +97,10 @@ def words_of_two_over_pi(count: int) -> str:
         digits = int(value)
     words = [0] + [(digits >> (64 * (count - 1 - i))) & (2**64 - 1) for i in range(count)]
     body = ",\n    ".join(f"0x{w:016x}u" for w in words)
-    return ("/// One word of zeros, then the bits of 2/pi after the binary point, most significant word first.\n"
-            f"inline constexpr std::uint64_t kTwoOverPi[] = {{\n    {body}}};\n")
+    return (
+        "/// One word of zeros, then the bits of 2/pi after the binary point, most significant word first.\n"
+        f"inline constexpr std::uint64_t kTwoOverPi[] = {{\n    {body}}};\n"
+    )
 
 
 def split_constant(name: str, value: mpf, bits: int, parts: int) -> str:
@@ -140,8 +121,7 @@ def truncated_pair(name: str, value: mpf, bits: int, keep: int) -> str:
     high = mp.ldexp(mp.nint(mp.ldexp(value, shift)), -shift)
     kind, suffix = ("float", "f") if bits == 32 else ("double", "")
     low = rounded(value - high, bits)
-    return (f"inline constexpr {kind} {name}[] = {{{float.hex(float(high))}{suffix}, "
-            f"{float.hex(low)}{suffix}}};\n")
+    return f"inline constexpr {kind} {name}[] = {{{float.hex(float(high))}{suffix}, {float.hex(low)}{suffix}}};\n"
 
 
 def constants() -> str:
@@ -150,21 +130,30 @@ def constants() -> str:
     for bits, keep in ((32, 16), (64, 42)):
         out += truncated_pair(f"kLn2Trunc{bits}", mp.log(2), bits, keep)
         out += truncated_pair(f"kLog10Of2Trunc{bits}", mp.log(2, 10), bits, keep)
-        for name, value in (("PiOver2", mp.pi / 2), ("Ln2", mp.log(2)), ("Log2E", 1 / mp.log(2)),
-                            ("Log10E", 1 / mp.log(10)), ("Pi", mp.pi), ("PiOver4", mp.pi / 4),
-                            ("TwoOverPi", 2 / mp.pi), ("TwoThirds", mpf(2) / 3),
-                            ("TwoThirdsLog2E", 2 / (3 * mp.log(2))), ("TwoLog2E", 2 / mp.log(2))):
+        for name, value in (
+            ("PiOver2", mp.pi / 2),
+            ("Ln2", mp.log(2)),
+            ("Log2E", 1 / mp.log(2)),
+            ("Log10E", 1 / mp.log(10)),
+            ("Pi", mp.pi),
+            ("PiOver4", mp.pi / 4),
+            ("TwoOverPi", 2 / mp.pi),
+            ("TwoThirdsLog2E", 2 / (3 * mp.log(2))),
+            ("TwoLog2E", 2 / mp.log(2)),
+        ):
             out += split_constant(f"k{name}{bits}", value, bits, 3)
     return out
 
 
 def main() -> int:
     """Writes or checks the header."""
-    text = ("// Generated by tools/math/generate_coefficients.py; do not edit. Minimax polynomials, lowest\n"
-            "// coefficient first, and split constants of the math functions (room: src/epi/ir/math).\n"
-            "#pragma once\n\n#include <cstdint>\n\nnamespace epi::ir::math {\n\n// clang-format off\n")
+    text = (
+        "// Generated by tools/math/generate_coefficients.py; do not edit. Minimax polynomials, lowest\n"
+        "// coefficient first, and split constants of the math functions (room: src/epi/ir/math).\n"
+        "#pragma once\n\n#include <cstdint>\n\nnamespace epi::ir::math {\n\n// clang-format off\n"
+    )
     text += constants() + "\n" + words_of_two_over_pi(21) + "\n"
-    text += "\n".join(emit(p) for p in polynomials())
+    text += "\n".join(emit(p) for p in all_polynomials())
     text += "// clang-format on\n\n}  // namespace epi::ir::math\n"
     if "--check" in sys.argv:
         return 0 if HEADER.read_text() == text else 1

@@ -1,10 +1,13 @@
-// Every function of functions.def stays within its bound, f32 over a stride through all bit patterns, f64 over random and
-// structured samples.
+// Every function of functions.def stays within its bound, f32 over a stride through all bit patterns, f64 over random
+// and structured samples.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <limits>
+#include <sstream>
 #include <string>
 
 #include "reference.h"
@@ -40,6 +43,20 @@ std::vector<MathFn> all_functions() {
 }
 INSTANTIATE_TEST_SUITE_P(Math, Accuracy, ::testing::ValuesIn(all_functions()),
                          [](const auto& p) { return std::string(::epi::ir::math::info(p.param).name); });
+
+TEST(Docs, table_has_every_function_with_its_bounds) {
+  std::ifstream file(EPI_MATH_DOC);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (const MathFnInfo& row : kMathFns) {
+    std::ostringstream name, bound64;
+    name << "\n| " << row.name << " | " << row.ulp32 << " | ";
+    const std::size_t at = text.find(name.str());
+    ASSERT_NE(at, std::string::npos) << "docs/design/math.md lacks" << name.str();
+    bound64 << " | " << row.ulp64 << " | ";
+    const std::string line = text.substr(at + name.str().size(), text.find('\n', at + 1) - at - name.str().size());
+    EXPECT_NE(line.find(bound64.str()), std::string::npos) << line;
+  }
+}
 
 TEST(UlpError, judges_distance_sign_of_zero_nan_and_overflow) {
   EXPECT_EQ(ulp_error(1.0f, 1.0, 1.0), 0.0);

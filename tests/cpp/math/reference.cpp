@@ -12,17 +12,22 @@
 namespace epi::ir::math::testing {
 namespace {
 
-template <class T> T log_add_exp(T x, T y) {
+template <class T>
+T log_add_exp(T x, T y) {
   if (x == y) return x + std::log(T(2));
   if (std::isnan(x) || std::isnan(y)) return x + y;
   const T top = std::fmax(x, y);
   return top + std::log1p(std::exp(-std::fabs(x - y)));
 }
 
-template <class T> T sign_of(T x) { return std::isnan(x) ? x : T((x > 0) - (x < 0)); }
+template <class T>
+T sign_of(T x) {
+  return std::isnan(x) ? x : T((x > 0) - (x < 0));
+}
 
 /// -0 below 0, which the C library leaves open.
-template <class T> T pick(T x, T y, bool low, bool nan_wins) {
+template <class T>
+T pick(T x, T y, bool low, bool nan_wins) {
   if (std::isnan(x) || std::isnan(y)) {
     if (nan_wins) return x + y;
     return std::isnan(x) ? y : x;
@@ -31,57 +36,100 @@ template <class T> T pick(T x, T y, bool low, bool nan_wins) {
   return (x < y) == low ? x : y;
 }
 
-template <class T> T wide(MathFn fn, T x, T y) {
+template <class T>
+T wide(MathFn fn, T x, T y) {
   switch (fn) {
-    case MathFn::exp: return std::exp(x);
-    case MathFn::exp2: return std::exp2(x);
-    case MathFn::expm1: return std::expm1(x);
-    case MathFn::log: return std::log(x);
-    case MathFn::log2: return std::log2(x);
-    case MathFn::log10: return std::log10(x);
-    case MathFn::log1p: return std::log1p(x);
-    case MathFn::sin: return std::sin(x);
-    case MathFn::cos: return std::cos(x);
-    case MathFn::tan: return std::tan(x);
-    case MathFn::asin: return std::asin(x);
-    case MathFn::acos: return std::acos(x);
-    case MathFn::atan: return std::atan(x);
-    case MathFn::atan2: return std::atan2(x, y);
-    case MathFn::sinh: return std::sinh(x);
-    case MathFn::cosh: return std::cosh(x);
-    case MathFn::tanh: return std::tanh(x);
-    case MathFn::asinh: return std::asinh(x);
-    case MathFn::acosh: return std::acosh(x);
-    case MathFn::atanh: return std::atanh(x);
-    case MathFn::pow: return std::pow(x, y);
-    case MathFn::hypot: return std::hypot(x, y);
-    case MathFn::erf: return std::erf(x);
-    case MathFn::logaddexp: return log_add_exp(x, y);
-    case MathFn::sqrt: return std::sqrt(x);
-    case MathFn::rsqrt: return 1 / std::sqrt(x);
-    case MathFn::reciprocal: return 1 / x;
-    case MathFn::square: return x * x;
-    case MathFn::floor: return std::floor(x);
-    case MathFn::ceil: return std::ceil(x);
-    case MathFn::trunc: return std::trunc(x);
-    case MathFn::rint: return std::rint(x);
-    case MathFn::sign: return sign_of(x);
-    case MathFn::fabs: return std::fabs(x);
-    case MathFn::copysign: return std::copysign(x, y);
-    case MathFn::minimum: return pick(x, y, true, true);
-    case MathFn::maximum: return pick(x, y, false, true);
-    case MathFn::fmin: return pick(x, y, true, false);
-    case MathFn::fmax: return pick(x, y, false, false);
-    case MathFn::fmod: return std::fmod(x, y);
+    case MathFn::exp:
+      return std::exp(x);
+    case MathFn::exp2:
+      return std::exp2(x);
+    case MathFn::expm1:
+      return std::expm1(x);
+    case MathFn::log:
+      return std::log(x);
+    case MathFn::log2:
+      return std::log2(x);
+    case MathFn::log10:
+      return std::log10(x);
+    case MathFn::log1p:
+      return std::log1p(x);
+    case MathFn::sin:
+      return std::sin(x);
+    case MathFn::cos:
+      return std::cos(x);
+    case MathFn::tan:
+      return std::tan(x);
+    case MathFn::asin:
+      return std::asin(x);
+    case MathFn::acos:
+      return std::acos(x);
+    case MathFn::atan:
+      return std::atan(x);
+    case MathFn::atan2:
+      return std::atan2(x, y);
+    case MathFn::sinh:
+      return std::sinh(x);
+    case MathFn::cosh:
+      return std::cosh(x);
+    case MathFn::tanh:
+      return std::tanh(x);
+    case MathFn::asinh:
+      return std::asinh(x);
+    case MathFn::acosh:
+      return std::acosh(x);
+    case MathFn::atanh:
+      return std::atanh(x);
+    case MathFn::pow:
+      return std::pow(x, y);
+    case MathFn::hypot:
+      return std::hypot(x, y);
+    case MathFn::erf:
+      return std::erf(x);
+    case MathFn::logaddexp:
+      return log_add_exp(x, y);
+    case MathFn::sqrt:
+      return std::sqrt(x);
+    case MathFn::rsqrt:
+      return 1 / std::sqrt(x);
+    case MathFn::reciprocal:
+      return 1 / x;
+    case MathFn::square:
+      return x * x;
+    case MathFn::floor:
+      return std::floor(x);
+    case MathFn::ceil:
+      return std::ceil(x);
+    case MathFn::trunc:
+      return std::trunc(x);
+    case MathFn::rint:
+      return std::rint(x);
+    case MathFn::sign:
+      return sign_of(x);
+    case MathFn::fabs:
+      return std::fabs(x);
+    case MathFn::copysign:
+      return std::copysign(x, y);
+    case MathFn::minimum:
+      return pick(x, y, true, true);
+    case MathFn::maximum:
+      return pick(x, y, false, true);
+    case MathFn::fmin:
+      return pick(x, y, true, false);
+    case MathFn::fmax:
+      return pick(x, y, false, false);
+    case MathFn::fmod:
+      return std::fmod(x, y);
     case MathFn::nextafter:
     case MathFn::remainder:
-    case MathFn::floor_divide: break;  // judged in the narrow format, below
+    case MathFn::floor_divide:
+      break;  // judged in the narrow format, below
   }
   return std::numeric_limits<T>::quiet_NaN();
 }
 
 /// NumPy's npy_divmod, written as NumPy writes it, in the format itself.
-template <class F> F numpy_divmod(F a, F b, bool want_remainder) {
+template <class F>
+F numpy_divmod(F a, F b, bool want_remainder) {
   F mod = std::fmod(a, b);
   if (b == 0) return want_remainder ? mod : a / b;
   F div = (a - mod) / b;
@@ -101,7 +149,8 @@ template <class F> F numpy_divmod(F a, F b, bool want_remainder) {
   return want_remainder ? mod : whole;
 }
 
-template <class F> Wider<F> judge(MathFn fn, F x, F y) {
+template <class F>
+Wider<F> judge(MathFn fn, F x, F y) {
   if (fn == MathFn::nextafter) return std::nextafter(x, y);
   if (fn == MathFn::remainder) return numpy_divmod(x, y, true);
   if (fn == MathFn::floor_divide) return numpy_divmod(x, y, false);
@@ -113,7 +162,8 @@ template <class F> Wider<F> judge(MathFn fn, F x, F y) {
   return reference(fn, Wider<F>(x), Wider<F>(y));
 }
 
-template <class F> void check(MathFn fn, F x, F y, bool exact, Worst& worst) {
+template <class F>
+void check(MathFn fn, F x, F y, bool exact, Worst& worst) {
   const F got = apply_scalar(fn, x, y);
   Wider<F> want = judge(fn, x, y), scale = want;
   if (exact) want = static_cast<F>(want);
@@ -123,19 +173,67 @@ template <class F> void check(MathFn fn, F x, F y, bool exact, Worst& worst) {
   worst.take(ulp_error(got, want, scale), double(x), double(y));
 }
 
-template <class F> using WordFor = std::conditional_t<sizeof(F) == 4, std::uint32_t, std::uint64_t>;
+template <class F>
+using WordFor = std::conditional_t<sizeof(F) == 4, std::uint32_t, std::uint64_t>;
 
 /// Values where functions change their path or their nature, each with its neighbours.
-template <class F> std::vector<F> landmarks() {
+template <class F>
+std::vector<F> landmarks() {
   using L = std::numeric_limits<F>;
-  std::vector<F> base = {F(0), L::denorm_min(), L::min(), L::max(), L::infinity(), L::quiet_NaN(), L::epsilon(),
-                         F(0.25), F(0.3465735902799726), F(0.5), F(0.70710678118654752), F(0.75), F(0.9), F(1),
-                         F(1.0397207708399179), F(1.4142135623730951), F(1.5), F(2), F(2.4142135623730951), F(3), F(4),
-                         F(0.41421356237309503), F(0.6931471805599453), F(88.72283905206835), F(87.33654475055310),
-                         F(103.97207708399179), F(89.4159862326283), F(709.782712893384), F(708.396418532264),
-                         F(745.133219101941), F(710.475860073944), F(128), F(126), F(149), F(150), F(1024), F(1022),
-                         F(1074), F(1075), F(9), F(9.01), F(18), F(19.06), F(22), F(37.4), F(5.9), F(3.92), F(60),
-                         F(0x1p17), F(0x1p29), F(0x1p30), F(0x1p24), F(0x1p53), F(0x1p63)};
+  std::vector<F> base = {F(0),
+                         L::denorm_min(),
+                         L::min(),
+                         L::max(),
+                         L::infinity(),
+                         L::quiet_NaN(),
+                         L::epsilon(),
+                         F(0.25),
+                         F(0.3465735902799726),
+                         F(0.5),
+                         F(0.70710678118654752),
+                         F(0.75),
+                         F(0.9),
+                         F(1),
+                         F(1.0397207708399179),
+                         F(1.4142135623730951),
+                         F(1.5),
+                         F(2),
+                         F(2.4142135623730951),
+                         F(3),
+                         F(4),
+                         F(0.41421356237309503),
+                         F(0.6931471805599453),
+                         F(88.72283905206835),
+                         F(87.33654475055310),
+                         F(103.97207708399179),
+                         F(89.4159862326283),
+                         F(709.782712893384),
+                         F(708.396418532264),
+                         F(745.133219101941),
+                         F(710.475860073944),
+                         F(128),
+                         F(126),
+                         F(149),
+                         F(150),
+                         F(1024),
+                         F(1022),
+                         F(1074),
+                         F(1075),
+                         F(9),
+                         F(9.01),
+                         F(18),
+                         F(19.06),
+                         F(22),
+                         F(37.4),
+                         F(5.9),
+                         F(3.92),
+                         F(60),
+                         F(0x1p17),
+                         F(0x1p29),
+                         F(0x1p30),
+                         F(0x1p24),
+                         F(0x1p53),
+                         F(0x1p63)};
   std::vector<F> out;
   for (F b : base) {
     F low = b, high = b;
@@ -152,27 +250,35 @@ template <class F> std::vector<F> landmarks() {
 }
 
 /// One random input of kind `i`: any bit pattern, an exponent near 1, near a multiple of pi/2, or of ordinary size.
-template <class F> F random_input(std::mt19937_64& rng, std::uint64_t i) {
+template <class F>
+F random_input(std::mt19937_64& rng, std::uint64_t i) {
   using Word = WordFor<F>;
   std::uniform_real_distribution<double> unit(-1.0, 1.0);
   switch (i % 8) {
     case 0:
-    case 1: return std::bit_cast<F>(static_cast<Word>(rng()));
-    case 2: return F(std::ldexp(unit(rng), static_cast<int>(rng() % 30) - 20));
+    case 1:
+      return std::bit_cast<F>(static_cast<Word>(rng()));
+    case 2:
+      return F(std::ldexp(unit(rng), static_cast<int>(rng() % 30) - 20));
     case 3: {
       const long double k = static_cast<long double>(rng() >> (rng() % 62 + 1));
       F near = F(k * 1.57079632679489661923132169163975144L);
       for (std::uint64_t j = rng() % 4; j > 0; --j) near = std::nextafter(near, F(unit(rng) * 1e300));
       return near;
     }
-    case 4: return F(1 + std::ldexp(unit(rng), -static_cast<int>(rng() % 50)));
-    case 5: return std::bit_cast<F>(static_cast<Word>(rng() >> (64 - 8 * sizeof(F) + 1 + rng() % (8 * sizeof(F) - 12))));
-    case 6: return F(unit(rng) * 800);
-    default: return F(unit(rng) * 4);
+    case 4:
+      return F(1 + std::ldexp(unit(rng), -static_cast<int>(rng() % 50)));
+    case 5:
+      return std::bit_cast<F>(static_cast<Word>(rng() >> (64 - 8 * sizeof(F) + 1 + rng() % (8 * sizeof(F) - 12))));
+    case 6:
+      return F(unit(rng) * 800);
+    default:
+      return F(unit(rng) * 4);
   }
 }
 
-template <class F> Worst measure_samples(MathFn fn, std::uint64_t samples) {
+template <class F>
+Worst measure_samples(MathFn fn, std::uint64_t samples) {
   const bool exact = (sizeof(F) == 4 ? info(fn).ulp32 : info(fn).ulp64) == 0;
   Worst worst;
   const std::vector<F> marks = landmarks<F>();
@@ -202,7 +308,8 @@ template <class F> Worst measure_samples(MathFn fn, std::uint64_t samples) {
 double reference(MathFn fn, double x, double y) { return wide(fn, x, y); }
 long double reference(MathFn fn, long double x, long double y) { return wide(fn, x, y); }
 
-template <class F> double ulp_error(F got, Wider<F> want, Wider<F> scale) {
+template <class F>
+double ulp_error(F got, Wider<F> want, Wider<F> scale) {
   constexpr double kWrong = std::numeric_limits<double>::infinity();
   using L = std::numeric_limits<F>;
   if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got) ? 0 : kWrong;
@@ -210,7 +317,8 @@ template <class F> double ulp_error(F got, Wider<F> want, Wider<F> scale) {
   if (std::isinf(want)) return Wider<F>(got) == want ? 0 : kWrong;
   Wider<F> value = got;
   if (std::isinf(got)) value = std::copysign(std::ldexp(Wider<F>(1), L::max_exponent), value);
-  if (std::isinf(got) && std::fabs(want) >= std::fabs(value)) return std::signbit(want) == std::signbit(got) ? 0 : kWrong;
+  if (std::isinf(got) && std::fabs(want) >= std::fabs(value))
+    return std::signbit(want) == std::signbit(got) ? 0 : kWrong;
   const int exponent = scale == 0 ? L::min_exponent : std::max(std::ilogb(scale) + 1, L::min_exponent);
   const Wider<F> ulp = std::ldexp(Wider<F>(1), std::min(exponent, L::max_exponent) - L::digits);
   return static_cast<double>(std::fabs(value - want) / ulp);

@@ -10,20 +10,30 @@
 
 namespace epi::ir::math::testing {
 
-template <class F> struct WiderOf;
-template <> struct WiderOf<float> { using type = double; };
-template <> struct WiderOf<double> { using type = long double; };
-template <class F> using Wider = typename WiderOf<F>::type;
+template <class F>
+struct WiderOf;
+template <>
+struct WiderOf<float> {
+  using type = double;
+};
+template <>
+struct WiderOf<double> {
+  using type = long double;
+};
+template <class F>
+using Wider = typename WiderOf<F>::type;
 
 /// fn in the wider format.
 double reference(MathFn fn, double x, double y);
 long double reference(MathFn fn, long double x, long double y);
 
-/// |got - want| in units of the last place of a float at `scale` (normally |want|); 0 where both are NaN, infinity where
-/// one is or where signs of zero differ.
-template <class F> double ulp_error(F got, Wider<F> want, Wider<F> scale);
+/// |got - want| in units of the last place of a float at `scale` (normally |want|); 0 where both are NaN, infinity
+/// where one is or where signs of zero differ.
+template <class F>
+double ulp_error(F got, Wider<F> want, Wider<F> scale);
 
-template <class F> F apply_scalar(MathFn fn, F x, F y) {
+template <class F>
+F apply_scalar(MathFn fn, F x, F y) {
   ScalarPolicy policy;
   return apply(policy, fn, sizeof(F) == 4 ? FloatWidth::k32 : FloatWidth::k64, x, y);
 }

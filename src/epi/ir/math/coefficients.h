@@ -17,7 +17,6 @@ inline constexpr float kLog10E32[] = {0x1.bcb7b20000000p-2f, -0x1.5b235e0000000p
 inline constexpr float kPi32[] = {0x1.921fb60000000p+1f, -0x1.777a5c0000000p-24f, -0x1.ee59da0000000p-49f};
 inline constexpr float kPiOver432[] = {0x1.921fb60000000p-1f, -0x1.777a5c0000000p-26f, -0x1.ee59da0000000p-51f};
 inline constexpr float kTwoOverPi32[] = {0x1.45f3060000000p-1f, 0x1.b939100000000p-26f, 0x1.529fc20000000p-52f};
-inline constexpr float kTwoThirds32[] = {0x1.5555560000000p-1f, -0x1.5555560000000p-26f, 0x1.5555560000000p-51f};
 inline constexpr float kTwoThirdsLog2E32[] = {0x1.ec709e0000000p-1f, -0x1.e2fe020000000p-28f, 0x1.749fc20000000p-53f};
 inline constexpr float kTwoLog2E32[] = {0x1.7154760000000p+1f, 0x1.4ae0c00000000p-25f, -0x1.e888300000000p-51f};
 inline constexpr double kLn2Trunc64[] = {0x1.62e42fefa3800p-1, 0x1.ef35793c76730p-45};
@@ -29,7 +28,6 @@ inline constexpr double kLog10E64[] = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-
 inline constexpr double kPi64[] = {0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53, -0x1.f1976b7ed8fbcp-109};
 inline constexpr double kPiOver464[] = {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55, -0x1.f1976b7ed8fbcp-111};
 inline constexpr double kTwoOverPi64[] = {0x1.45f306dc9c883p-1, -0x1.6b01ec5417056p-55, -0x1.6447e493ad4cep-109};
-inline constexpr double kTwoThirds64[] = {0x1.5555555555555p-1, 0x1.5555555555555p-55, 0x1.5555555555555p-109};
 inline constexpr double kTwoThirdsLog2E64[] = {0x1.ec709dc3a03fdp-1, 0x1.d27f05548af0cp-55, -0x1.d64f631b038f7p-111};
 inline constexpr double kTwoLog2E64[] = {0x1.71547652b82fep+1, 0x1.777d0ffda0d24p-55, -0x1.60bb8a5442ab9p-109};
 
@@ -111,46 +109,21 @@ inline constexpr double kExp2Tail64[] = {
     0x1.e60661b7626b1p-28,
     0x1.ea046345da0c4p-32};
 
-/// (sin(r) - r) / r^3 in z = r^2 on [1.0e-12, 0.616853]; largest error 2^-25.3.
-inline constexpr float kSinTail32[] = {
-    -0x1.5555520000000p-3f,
-    0x1.110c2a0000000p-7f,
-    -0x1.9aca500000000p-13f};
-
-/// (cos(r) - 1 + r^2/2) / r^4 in z = r^2 on [1.0e-12, 0.616853]; largest error 2^-28.6.
-inline constexpr float kCosTail32[] = {
-    0x1.5555540000000p-5f,
-    -0x1.6c12d40000000p-10f,
-    0x1.9bd9060000000p-16f};
-
-/// (sin(r) - r) / r^3 in z = r^2 on [1.0e-12, 0.616853]; largest error 2^-54.8.
-inline constexpr double kSinTail64[] = {
-    -0x1.5555555555555p-3,
-    0x1.1111111110bb3p-7,
-    -0x1.a01a019e83e12p-13,
-    0x1.71de3796c7407p-19,
-    -0x1.ae600b3b198cap-26,
-    0x1.5e0b2c289c182p-33};
-
-/// (cos(r) - 1 + r^2/2) / r^4 in z = r^2 on [1.0e-12, 0.616853]; largest error 2^-58.6.
-inline constexpr double kCosTail64[] = {
-    0x1.5555555555555p-5,
-    -0x1.6c16c16c16967p-10,
-    0x1.a01a019f4ec81p-16,
-    -0x1.27e4fa17f51cep-22,
-    0x1.1eeb69022a4a6p-29,
-    -0x1.907db37a3ecd5p-37};
+/// (2^r - 1) / r on [-0.5001, 0.5001]; largest error 2^-32.5.
+inline constexpr double kPow32Exp2[] = {
+    0x1.62e42fef95e79p-1,
+    0x1.ebfbe04616426p-3,
+    0x1.c6b08dc5fa742p-5,
+    0x1.3b2a1b47ebb98p-7,
+    0x1.5d874c5925619p-10,
+    0x1.44402747d8b76p-13,
+    0x1.00dc65815d900p-16};
 
 /// (sinh(r) - r) / r^3 in z = r^2 on [1.0e-12, 0.120201]; largest error 2^-27.6.
 inline constexpr float kSinhTail32[] = {
     0x1.5555560000000p-3f,
     0x1.1110e00000000p-7f,
     0x1.a1251c0000000p-13f};
-
-/// (cosh(r) - 1 - r^2/2) / r^4 in z = r^2 on [1.0e-12, 0.120201]; largest error 2^-24.4.
-inline constexpr float kCoshTail32[] = {
-    0x1.55553e0000000p-5f,
-    0x1.6cdf160000000p-10f};
 
 /// (sinh(r) - r) / r^3 in z = r^2 on [1.0e-12, 0.120201]; largest error 2^-56.6.
 inline constexpr double kSinhTail64[] = {
@@ -160,6 +133,11 @@ inline constexpr double kSinhTail64[] = {
     0x1.71de3a5aa9f44p-19,
     0x1.ae642c770e2e6p-26,
     0x1.61bfbfef329f1p-33};
+
+/// (cosh(r) - 1 - r^2/2) / r^4 in z = r^2 on [1.0e-12, 0.120201]; largest error 2^-24.4.
+inline constexpr float kCoshTail32[] = {
+    0x1.55553e0000000p-5f,
+    0x1.6cdf160000000p-10f};
 
 /// (cosh(r) - 1 - r^2/2) / r^4 in z = r^2 on [1.0e-12, 0.120201]; largest error 2^-58.6.
 inline constexpr double kCoshTail64[] = {
@@ -244,15 +222,35 @@ inline constexpr double kPow32Log2[] = {
     -0x1.000d89a2702dbp-3,
     0x1.0a064d173d4edp-4};
 
-/// (2^r - 1) / r on [-0.5001, 0.5001]; largest error 2^-32.5.
-inline constexpr double kPow32Exp2[] = {
-    0x1.62e42fef95e79p-1,
-    0x1.ebfbe04616426p-3,
-    0x1.c6b08dc5fa742p-5,
-    0x1.3b2a1b47ebb98p-7,
-    0x1.5d874c5925619p-10,
-    0x1.44402747d8b76p-13,
-    0x1.00dc65815d900p-16};
+/// (sin(r) - r) / r^3 in z = r^2 on [1.0e-12, 0.616853]; largest error 2^-25.3.
+inline constexpr float kSinTail32[] = {
+    -0x1.5555520000000p-3f,
+    0x1.110c2a0000000p-7f,
+    -0x1.9aca500000000p-13f};
+
+/// (sin(r) - r) / r^3 in z = r^2 on [1.0e-12, 0.616853]; largest error 2^-54.8.
+inline constexpr double kSinTail64[] = {
+    -0x1.5555555555555p-3,
+    0x1.1111111110bb3p-7,
+    -0x1.a01a019e83e12p-13,
+    0x1.71de3796c7407p-19,
+    -0x1.ae600b3b198cap-26,
+    0x1.5e0b2c289c182p-33};
+
+/// (cos(r) - 1 + r^2/2) / r^4 in z = r^2 on [1.0e-12, 0.616853]; largest error 2^-28.6.
+inline constexpr float kCosTail32[] = {
+    0x1.5555540000000p-5f,
+    -0x1.6c12d40000000p-10f,
+    0x1.9bd9060000000p-16f};
+
+/// (cos(r) - 1 + r^2/2) / r^4 in z = r^2 on [1.0e-12, 0.616853]; largest error 2^-58.6.
+inline constexpr double kCosTail64[] = {
+    0x1.5555555555555p-5,
+    -0x1.6c16c16c16967p-10,
+    0x1.a01a019f4ec81p-16,
+    -0x1.27e4fa17f51cep-22,
+    0x1.1eeb69022a4a6p-29,
+    -0x1.907db37a3ecd5p-37};
 
 /// (asin(x) - x) / x^3 in z = x^2 on [1.0e-12, 0.2501]; largest error 2^-23.9.
 inline constexpr float kAsinTail32[] = {
@@ -311,18 +309,6 @@ inline constexpr float kErfNear32[] = {
     -0x1.a4861c0000000p-11f,
     0x1.4ae5560000000p-14f};
 
-/// log(erfc(2 + u)), weighted by erfc(2 + u), on [-1.001, 2.0]; largest error 2^-24.5.
-inline constexpr float kErfFar32[] = {
-    -0x1.575b320000000p+2f,
-    -0x1.1ac3260000000p+2f,
-    -0x1.d8f5e20000000p-1f,
-    -0x1.0dc6200000000p-6f,
-    0x1.d3f9320000000p-9f,
-    -0x1.7f20e00000000p-11f,
-    0x1.206f220000000p-13f,
-    -0x1.656fc00000000p-16f,
-    0x1.0596640000000p-22f};
-
 /// erf(x) / x - 1 in z = x^2 on [1.0e-12, 1.0]; largest error 2^-54.9.
 inline constexpr double kErfNear64[] = {
     0x1.06eba8214db68p-3,
@@ -337,6 +323,18 @@ inline constexpr double kErfNear64[] = {
     -0x1.5c16e30fb0c7fp-23,
     0x1.d7849366187cdp-27,
     -0x1.acdff90b8de0cp-31};
+
+/// log(erfc(2 + u)), weighted by erfc(2 + u), on [-1.001, 2.0]; largest error 2^-24.5.
+inline constexpr float kErfFar32[] = {
+    -0x1.575b320000000p+2f,
+    -0x1.1ac3260000000p+2f,
+    -0x1.d8f5e20000000p-1f,
+    -0x1.0dc6200000000p-6f,
+    0x1.d3f9320000000p-9f,
+    -0x1.7f20e00000000p-11f,
+    0x1.206f220000000p-13f,
+    -0x1.656fc00000000p-16f,
+    0x1.0596640000000p-22f};
 
 /// log(erfc(2 + u)), weighted by erfc(2 + u), on [-1.001, 4.0]; largest error 2^-55.4.
 inline constexpr double kErfFar64[] = {

@@ -8,7 +8,8 @@
 namespace epi::ir::math {
 
 /// log(1 + x.hi + x.lo) for -1 < 1 + x < inf, x.lo far below x.hi; garbage elsewhere. `extra_k` times ln2 is added.
-template <class B, int W> R<B, W> log1p_pair(Pair<B, W> x, R<B, W> extra_k) {
+template <class B, int W>
+R<B, W> log1p_pair(Pair<B, W> x, R<B, W> extra_k) {
   using F = FloatOf<W>;
   Pair<B, W> u = two_sum(x.hi.constant(F(1)), x.hi);
   auto [m1, k] = reduce_log(u.hi);
@@ -29,7 +30,8 @@ template <class B, int W> R<B, W> log1p_pair(Pair<B, W> x, R<B, W> extra_k) {
   }
 }
 
-template <class B, int W> R<B, W> log1p(R<B, W> x) {
+template <class B, int W>
+R<B, W> log1p(R<B, W> x) {
   using F = FloatOf<W>;
   R<B, W> zero = x.constant(F(0));
   R<B, W> y = log1p_pair({x, zero}, zero);
@@ -38,13 +40,15 @@ template <class B, int W> R<B, W> log1p(R<B, W> x) {
 }
 
 /// sqrt(v) and what it lost, as a pair; v positive, not tiny.
-template <class B, int W> Pair<B, W> sqrt_pair(R<B, W> v, R<B, W> v_low) {
+template <class B, int W>
+Pair<B, W> sqrt_pair(R<B, W> v, R<B, W> v_low) {
   R<B, W> s = sqrt(v);
   return {s, (fma(-s, s, v) + v_low) / (s + s)};
 }
 
 /// log(a + sqrt(a^2 + 1)) = log1p(a + a^2 / (1 + sqrt(a^2 + 1))); log(2a) where a is big.
-template <class B, int W> R<B, W> asinh(R<B, W> x) {
+template <class B, int W>
+R<B, W> asinh(R<B, W> x) {
   using F = FloatOf<W>;
   constexpr F kBig = F(WordOf<W>{1} << (Format<W>::kMantissa / 2 + 3));
   R<B, W> a = fabs(x);
@@ -61,7 +65,8 @@ template <class B, int W> R<B, W> asinh(R<B, W> x) {
 }
 
 /// log1p(t + sqrt(2t + t^2)), t = x - 1; log(2x) where x is big.
-template <class B, int W> R<B, W> acosh(R<B, W> x) {
+template <class B, int W>
+R<B, W> acosh(R<B, W> x) {
   using F = FloatOf<W>;
   constexpr F kBig = F(WordOf<W>{1} << (Format<W>::kMantissa / 2 + 3));
   Mask<B> big = x > kBig;
@@ -76,7 +81,8 @@ template <class B, int W> R<B, W> acosh(R<B, W> x) {
 }
 
 /// log1p(2a / (1 - a)) / 2.
-template <class B, int W> R<B, W> atanh(R<B, W> x) {
+template <class B, int W>
+R<B, W> atanh(R<B, W> x) {
   using F = FloatOf<W>;
   R<B, W> a = fabs(x);
   Pair<B, W> den = fast_two_sum(x.constant(F(1)), -a);
@@ -87,15 +93,18 @@ template <class B, int W> R<B, W> atanh(R<B, W> x) {
   return select(a < F(1) / F(WordOf<W>{1} << (Format<W>::kMantissa / 2 + 3)), x, copysign(y, x));
 }
 
-template <int W> struct ArcTable;
-template <> struct ArcTable<32> {
+template <int W>
+struct ArcTable;
+template <>
+struct ArcTable<32> {
   static constexpr auto& kAsin = kAsinTail32;
   static constexpr auto& kAtan = kAtanTail32;
   static constexpr auto& kPi = kPi32;
   static constexpr auto& kPiOver2 = kPiOver232;
   static constexpr auto& kPiOver4 = kPiOver432;
 };
-template <> struct ArcTable<64> {
+template <>
+struct ArcTable<64> {
   static constexpr auto& kAsin = kAsinTail64;
   static constexpr auto& kAtan = kAtanTail64;
   static constexpr auto& kPi = kPi64;
@@ -105,12 +114,14 @@ template <> struct ArcTable<64> {
 
 /// asin and acos share: below 1/2 the series in x, above it the series in s = sqrt((1 - |x|) / 2), asin(|x|) = pi/2 - 2
 /// asin(s). `root` is s or |x| as a pair, `tail` is what the series adds to it.
-template <class B, int W> struct ArcSine {
+template <class B, int W>
+struct ArcSine {
   Mask<B> large;
   Pair<B, W> root;
   R<B, W> tail;
 };
-template <class B, int W> ArcSine<B, W> arc_sine(R<B, W> x) {
+template <class B, int W>
+ArcSine<B, W> arc_sine(R<B, W> x) {
   using F = FloatOf<W>;
   R<B, W> a = fabs(x);
   Mask<B> large = a > F(0.5);
@@ -121,7 +132,8 @@ template <class B, int W> ArcSine<B, W> arc_sine(R<B, W> x) {
   return {large, {root, low}, fma(root * z, horner(z, ArcTable<W>::kAsin), low)};
 }
 
-template <class B, int W> R<B, W> asin(R<B, W> x) {
+template <class B, int W>
+R<B, W> asin(R<B, W> x) {
   using T = ArcTable<W>;
   auto [large, root, tail] = arc_sine(x);
   Pair<B, W> outer = fast_two_sum(x.constant(T::kPiOver2[0]), FloatOf<W>(-2) * root.hi);
@@ -129,7 +141,8 @@ template <class B, int W> R<B, W> asin(R<B, W> x) {
   return copysign(select(large, far, root.hi + tail), x);
 }
 
-template <class B, int W> R<B, W> acos(R<B, W> x) {
+template <class B, int W>
+R<B, W> acos(R<B, W> x) {
   using T = ArcTable<W>;
   using F = FloatOf<W>;
   auto [large, root, tail] = arc_sine(x);
@@ -144,10 +157,12 @@ template <class B, int W> R<B, W> acos(R<B, W> x) {
 
 /// The angle of (|y|, |x|) in the first quadrant, y/x reduced by pi/4 or pi/2 to |t| <= tan(pi/8), as base + t + tail.
 /// 0/0 and inf/inf give garbage.
-template <class B, int W> struct Angle {
+template <class B, int W>
+struct Angle {
   R<B, W> base, base_low, t, tail;
 };
-template <class B, int W> Angle<B, W> angle_of(R<B, W> ay, R<B, W> ax) {
+template <class B, int W>
+Angle<B, W> angle_of(R<B, W> ay, R<B, W> ax) {
   using F = FloatOf<W>;
   using T = ArcTable<W>;
   constexpr F kTan8 = F(0.41421356237309503);
@@ -160,7 +175,8 @@ template <class B, int W> Angle<B, W> angle_of(R<B, W> ay, R<B, W> ax) {
   return {base, base_low, t, t * z * horner(z, T::kAtan)};
 }
 
-template <class B, int W> R<B, W> atan(R<B, W> x) {
+template <class B, int W>
+R<B, W> atan(R<B, W> x) {
   using F = FloatOf<W>;
   constexpr F kFar = W == 32 ? F(0x1p30) : F(0x1p60);  // beyond it the angle is pi/2
   R<B, W> a = at_most(fabs(x), kFar);
@@ -169,13 +185,14 @@ template <class B, int W> R<B, W> atan(R<B, W> x) {
   return copysign(sum.hi + (sum.lo + (g.tail + g.base_low)), x);
 }
 
-template <class B, int W> R<B, W> atan2(R<B, W> y, R<B, W> x) {
+template <class B, int W>
+R<B, W> atan2(R<B, W> y, R<B, W> x) {
   using F = FloatOf<W>;
   using T = ArcTable<W>;
   constexpr F kBig = W == 32 ? F(0x1p120) : F(0x1p1000), kSmall = F(1) / kBig;
   constexpr F kUp = W == 32 ? F(0x1p60) : F(0x1p200);
   R<B, W> ax = fabs(x), ay = fabs(y);
-  Mask<B> both_inf = (ax == kInf<W>) & (ay == kInf<W>), both_zero = (ax == F(0)) & (ay == F(0));
+  Mask<B> both_inf = (ax == kInf<W>)&(ay == kInf<W>), both_zero = (ax == F(0)) & (ay == F(0));
   // inf/inf counts as 1/1 and 0/0 as 0/1.
   ax = select(both_inf | both_zero, F(1), ax);
   ay = select(both_inf, F(1), ay);

@@ -1,5 +1,5 @@
-// The door to the math functions: an enum made from functions.def and one dispatch over a policy. The interpreter calls it
-// with ScalarPolicy, the compiler with its own policy of llvm::Value*; both run the same templates.
+// The door to the math functions: an enum made from functions.def and one dispatch over a policy. The interpreter calls
+// it with ScalarPolicy, the compiler with its own policy of llvm::Value*; both run the same templates.
 #pragma once
 
 #include <concepts>
@@ -40,12 +40,16 @@ inline constexpr MathFnInfo kMathFns[] = {
 
 enum class FloatWidth : std::uint8_t { k32 = 32, k64 = 64 };
 
-template <int Arity, class B, int W, class Fn> R<B, W> call(Fn fn, R<B, W> x, R<B, W> y) {
-  if constexpr (Arity == 1) return fn(x);
-  else return fn(x, y);
+template <int Arity, class B, int W, class Fn>
+R<B, W> call(Fn fn, R<B, W> x, R<B, W> y) {
+  if constexpr (Arity == 1)
+    return fn(x);
+  else
+    return fn(x, y);
 }
 
-template <int W, class B> R<B, W> apply_at(MathFn fn, R<B, W> x, R<B, W> y) {
+template <int W, class B>
+R<B, W> apply_at(MathFn fn, R<B, W> x, R<B, W> y) {
   switch (fn) {
 #define EPI_MATH_FN(name, arity, ulp32, ulp64, doc) \
   case MathFn::name:                                \
@@ -57,7 +61,8 @@ template <int W, class B> R<B, W> apply_at(MathFn fn, R<B, W> x, R<B, W> y) {
 }
 
 /// fn(x) or fn(x, y) on floats of width w, which must be the width of the values; y is not touched where arity is 1.
-template <Policy B, class V> V apply(B& b, MathFn fn, FloatWidth w, V x, V y) {
+template <Policy B, class V>
+V apply(B& b, MathFn fn, FloatWidth w, V x, V y) {
   if constexpr (std::same_as<V, typename B::F32>) {
     if (w == FloatWidth::k32) return apply_at<32, B>(fn, {&b, x}, {&b, y}).v;
   }

@@ -18,7 +18,8 @@ struct Table {
 };
 
 /// Shapes for the concept's check of if_any and while_any; never run.
-template <class B> struct Probe {
+template <class B>
+struct Probe {
   using State = std::tuple<typename B::F64, typename B::I64>;
   static State state();
   static typename B::M cond(State);
@@ -31,8 +32,8 @@ template <class B> struct Probe {
 ///
 /// Rules for every policy
 /// - Round to nearest, ties to even; subnormals are kept (no FTZ, no DAZ); no fast-math flag; no contraction: fmul then
-///   fadd stays two roundings, fma is one. (On NVPTX: TargetOptions::AllowFPOpFusion must not be Fast; check for
-///   `mul.rn`/`add.rn` in the PTX, since ptxas fuses a `mul` and `add` without the suffix. `div.rn`, `sqrt.rn`.)
+///   fadd stays two roundings, fma is one. Some assemblers fuse a product and a sum unless each names its rounding;
+///   docs/design/math.md says what to check for each back end.
 /// - A NaN result may have any sign and payload; the functions never depend on them.
 /// - fcmp_lt, fcmp_le, fcmp_eq are ordered (false on NaN); fcmp_ne is unordered (true on NaN).
 /// - frint rounds ties to even and, like ffloor, fceil and ftrunc, keeps the sign of zero.
@@ -42,7 +43,8 @@ template <class B> struct Probe {
 ///   is undefined on any input except a shift count or a lookup index out of range, and the functions mask those.
 /// - bits/from_bits reinterpret: F32 <-> I32, F64 <-> I64. widen is F32 -> F64 (exact), narrow F64 -> F32 (rounded);
 ///   zext I32 -> I64 (zeros), low I64 -> I32 (wraps).
-/// - select(m, a, c) is a where m, else c; a and c are both already computed; NaN or garbage in the other arm is dropped.
+/// - select(m, a, c) is a where m, else c; a and c are both already computed; NaN or garbage in the other arm is
+/// dropped.
 /// - lookup(table, i) is table.words[i] for an I64 index in [0, table.count).
 ///
 /// Control, for the rare paths only
@@ -108,7 +110,9 @@ concept Policy = requires(B b, typename B::F32 f, typename B::F64 d, typename B:
   { b.select(m, i, i) } -> std::same_as<typename B::I32>;
   { b.select(m, l, l) } -> std::same_as<typename B::I64>;
   // -- control -----------------------------------------------------------------------------------
-  { b.if_any(m, probe.state(), [] { return Probe<B>::state(); }) } -> std::same_as<typename Probe<B>::State>;
+  {
+    b.if_any(m, probe.state(), [] { return Probe<B>::state(); })
+  } -> std::same_as<typename Probe<B>::State>;
   { b.while_any(probe.state(), &Probe<B>::cond, &Probe<B>::body) } -> std::same_as<typename Probe<B>::State>;
 };
 

@@ -24,34 +24,115 @@ struct ScalarPolicy {
   static I32 i32(std::int32_t x) { return x; }
   static I64 i64(std::int64_t x) { return x; }
 
-  template <class F> static F fadd(F a, F c) { return a + c; }
-  template <class F> static F fsub(F a, F c) { return a - c; }
-  template <class F> static F fmul(F a, F c) { return a * c; }
-  template <class F> static F fdiv(F a, F c) { return a / c; }
-  template <class F> static F fma(F a, F c, F d) { return std::fma(a, c, d); }
-  template <class F> static F fsqrt(F a) { return std::sqrt(a); }
-  template <class F> static F fneg(F a) { return -a; }
-  template <class F> static F fabs(F a) { return std::fabs(a); }
-  template <class F> static F frint(F a) { return std::nearbyint(a); }
-  template <class F> static F ffloor(F a) { return std::floor(a); }
-  template <class F> static F fceil(F a) { return std::ceil(a); }
-  template <class F> static F ftrunc(F a) { return std::trunc(a); }
-  template <class F> static M fcmp_lt(F a, F c) { return a < c; }
-  template <class F> static M fcmp_le(F a, F c) { return a <= c; }
-  template <class F> static M fcmp_eq(F a, F c) { return a == c; }
-  template <class F> static M fcmp_ne(F a, F c) { return a != c; }
+  template <class F>
+  static F fadd(F a, F c) {
+    return a + c;
+  }
+  template <class F>
+  static F fsub(F a, F c) {
+    return a - c;
+  }
+  template <class F>
+  static F fmul(F a, F c) {
+    return a * c;
+  }
+  template <class F>
+  static F fdiv(F a, F c) {
+    return a / c;
+  }
+  template <class F>
+  static F fma(F a, F c, F d) {
+    return std::fma(a, c, d);
+  }
+  template <class F>
+  static F fsqrt(F a) {
+    return std::sqrt(a);
+  }
+  template <class F>
+  static F fneg(F a) {
+    return -a;
+  }
+  template <class F>
+  static F fabs(F a) {
+    return std::fabs(a);
+  }
+  template <class F>
+  static F frint(F a) {
+    return std::nearbyint(a);
+  }
+  template <class F>
+  static F ffloor(F a) {
+    return std::floor(a);
+  }
+  template <class F>
+  static F fceil(F a) {
+    return std::ceil(a);
+  }
+  template <class F>
+  static F ftrunc(F a) {
+    return std::trunc(a);
+  }
+  template <class F>
+  static M fcmp_lt(F a, F c) {
+    return a < c;
+  }
+  template <class F>
+  static M fcmp_le(F a, F c) {
+    return a <= c;
+  }
+  template <class F>
+  static M fcmp_eq(F a, F c) {
+    return a == c;
+  }
+  template <class F>
+  static M fcmp_ne(F a, F c) {
+    return a != c;
+  }
 
-  template <class I> static I iadd(I a, I c) { return signed_of(unsigned_of(a) + unsigned_of(c)); }
-  template <class I> static I isub(I a, I c) { return signed_of(unsigned_of(a) - unsigned_of(c)); }
-  template <class I> static I imul(I a, I c) { return signed_of(unsigned_of(a) * unsigned_of(c)); }
-  template <class I> static I iand(I a, I c) { return a & c; }
-  template <class I> static I ior(I a, I c) { return a | c; }
-  template <class I> static I ixor(I a, I c) { return a ^ c; }
-  template <class I> static I shl(I a, I n) { return signed_of(unsigned_of(a) << n); }
-  template <class I> static I lshr(I a, I n) { return signed_of(unsigned_of(a) >> n); }
-  template <class I> static I ashr(I a, I n) { return a >> n; }
-  template <class I> static M icmp_eq(I a, I c) { return a == c; }
-  template <class I> static M icmp_slt(I a, I c) { return a < c; }
+  template <class I>
+  static I iadd(I a, I c) {
+    return signed_of(unsigned_of(a) + unsigned_of(c));
+  }
+  template <class I>
+  static I isub(I a, I c) {
+    return signed_of(unsigned_of(a) - unsigned_of(c));
+  }
+  template <class I>
+  static I imul(I a, I c) {
+    return signed_of(unsigned_of(a) * unsigned_of(c));
+  }
+  template <class I>
+  static I iand(I a, I c) {
+    return a & c;
+  }
+  template <class I>
+  static I ior(I a, I c) {
+    return a | c;
+  }
+  template <class I>
+  static I ixor(I a, I c) {
+    return a ^ c;
+  }
+  template <class I>
+  static I shl(I a, I n) {
+    return signed_of(unsigned_of(a) << n);
+  }
+  template <class I>
+  static I lshr(I a, I n) {
+    return signed_of(unsigned_of(a) >> n);
+  }
+  template <class I>
+  static I ashr(I a, I n) {
+    return a >> n;
+  }
+  template <class I>
+  static M icmp_eq(I a, I c) {
+    return a == c;
+  }
+  template <class I>
+  static M icmp_slt(I a, I c) {
+    return a < c;
+  }
 
   static I32 bits(F32 a) { return std::bit_cast<I32>(a); }
   static I64 bits(F64 a) { return std::bit_cast<I64>(a); }
@@ -66,7 +147,10 @@ struct ScalarPolicy {
   static M mand(M a, M c) { return a && c; }
   static M mor(M a, M c) { return a || c; }
   static M mnot(M a) { return !a; }
-  template <class V> static V select(M m, V a, V c) { return m ? a : c; }
+  template <class V>
+  static V select(M m, V a, V c) {
+    return m ? a : c;
+  }
 
   template <class... V, class Then>
   static std::tuple<V...> if_any(M m, std::tuple<V...> otherwise, Then&& then) {

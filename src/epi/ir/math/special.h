@@ -9,10 +9,21 @@
 namespace epi::ir::math {
 
 /// Near zero a series; from 1 on 1 - exp(log(erfc)), where the exponential's error is scaled down by erfc / erf.
-template <class B, int W> R<B, W> erf(R<B, W> x) {
+template <class B, int W>
+R<B, W> erf(R<B, W> x) {
   using F = FloatOf<W>;
-  constexpr auto& kNear = [] () -> auto& { if constexpr (W == 32) return kErfNear32; else return kErfNear64; }();
-  constexpr auto& kFar = [] () -> auto& { if constexpr (W == 32) return kErfFar32; else return kErfFar64; }();
+  constexpr auto& kNear = []() -> auto& {
+    if constexpr (W == 32)
+      return kErfNear32;
+    else
+      return kErfNear64;
+  }();
+  constexpr auto& kFar = []() -> auto& {
+    if constexpr (W == 32)
+      return kErfFar32;
+    else
+      return kErfFar64;
+  }();
   R<B, W> a = at_most(fabs(x), W == 32 ? F(4) : F(6));  // erf is 1 there
   R<B, W> z = a * a;
   R<B, W> near = fma(a, horner(z, kNear), a);
@@ -24,7 +35,8 @@ template <class B, int W> R<B, W> erf(R<B, W> x) {
 }
 
 /// The larger plus log1p(exp(-distance)); equal infinities are their own distance 0.
-template <class B, int W> R<B, W> logaddexp(R<B, W> x, R<B, W> y) {
+template <class B, int W>
+R<B, W> logaddexp(R<B, W> x, R<B, W> y) {
   R<B, W> top = select(x < y, y, x);
   R<B, W> distance = select(x == y, FloatOf<W>(0), fabs(x - y));
   R<B, W> e = exp(-distance);

@@ -11,15 +11,18 @@ namespace epi::ir::math {
 
 inline constexpr Table kTwoOverPiTable{"epi_math_two_over_pi", kTwoOverPi, sizeof(kTwoOverPi) / sizeof(std::uint64_t)};
 
-template <int W> struct TrigTable;
-template <> struct TrigTable<32> {
+template <int W>
+struct TrigTable;
+template <>
+struct TrigTable<32> {
   static constexpr auto& kPiOver2 = kPiOver232;
   static constexpr auto& kSin = kSinTail32;
   static constexpr auto& kCos = kCosTail32;
   static constexpr float kTwoOverPi = kTwoOverPi32[0];
   static constexpr float kLimit = 0x1p17f;
 };
-template <> struct TrigTable<64> {
+template <>
+struct TrigTable<64> {
   static constexpr auto& kPiOver2 = kPiOver264;
   static constexpr auto& kSin = kSinTail64;
   static constexpr auto& kCos = kCosTail64;
@@ -28,16 +31,21 @@ template <> struct TrigTable<64> {
 };
 
 /// r, and q in the low two bits.
-template <class B, int W> struct TrigReduced {
+template <class B, int W>
+struct TrigReduced {
   R<B, W> r;
   Int<B, W> q;
 };
 
 /// A non-negative integer below 2^32, or a signed one of 33 bits, as a float, exactly.
-template <class B> R<B, 64> small_to_float(Int<B, 64> i) { return from_bits(i + kMagicBits<64>) - Format<64>::kMagic; }
+template <class B>
+R<B, 64> small_to_float(Int<B, 64> i) {
+  return from_bits(i + kMagicBits<64>) - Format<64>::kMagic;
+}
 
 /// The high 64 bits of the unsigned product.
-template <class B> Int<B, 64> multiply_high(Int<B, 64> a, Int<B, 64> c) {
+template <class B>
+Int<B, 64> multiply_high(Int<B, 64> a, Int<B, 64> c) {
   constexpr std::int64_t kLow32 = 0xffffffff;
   Int<B, 64> a0 = a & kLow32, a1 = lshr(a, 32), c0 = c & kLow32, c1 = lshr(c, 32);
   Int<B, 64> middle = a1 * c0 + lshr(a0 * c0, 32);
@@ -46,19 +54,22 @@ template <class B> Int<B, 64> multiply_high(Int<B, 64> a, Int<B, 64> c) {
 }
 
 /// 64 bits of 2/pi from bit `position` of the table on; `word` steps further.
-template <class B> Int<B, 64> two_over_pi_bits(Int<B, 64> position, int word) {
+template <class B>
+Int<B, 64> two_over_pi_bits(Int<B, 64> position, int word) {
   Int<B, 64> index = lshr(position, 6) + word, shift = position & 63;
   Int<B, 64> high = shl(lookup(kTwoOverPiTable, index), shift);
   return high | lshr(lshr(lookup(kTwoOverPiTable, index + 1), 1), 63 - shift);
 }
 
 /// A fraction of a quarter turn in two's complement, top * 2^-64 + next * 2^-128, with its quadrant.
-template <class B> struct Quarter {
+template <class B>
+struct Quarter {
   Int<B, 64> top, next, q;
 };
-/// x 2/pi modulo 4 for |x| = mantissa 2^exponent, exponent >= -62, at most 971 + 1. The window starts at the bit of weight
-/// 2 and is 192 bits long; what is cut off is below 2^-120.
-template <class B> Quarter<B> times_two_over_pi(Int<B, 64> mantissa, Int<B, 64> exponent) {
+/// x 2/pi modulo 4 for |x| = mantissa 2^exponent, exponent >= -62, at most 971 + 1. The window starts at the bit of
+/// weight 2 and is 192 bits long; what is cut off is below 2^-120.
+template <class B>
+Quarter<B> times_two_over_pi(Int<B, 64> mantissa, Int<B, 64> exponent) {
   Int<B, 64> position = exponent + 62;
   Int<B, 64> w0 = two_over_pi_bits(position, 0), w1 = two_over_pi_bits(position, 1), w2 = two_over_pi_bits(position, 2);
   Int<B, 64> from_w2 = multiply_high(mantissa, w2), next = mantissa * w1 + from_w2;
@@ -70,7 +81,8 @@ template <class B> Quarter<B> times_two_over_pi(Int<B, 64> mantissa, Int<B, 64> 
 }
 
 /// Magnitudes from the limit on, infinity and NaN included (r is then garbage).
-template <class B> std::tuple<R<B, 64>, Int<B, 64>> reduce_huge_abs(R<B, 64> x) {
+template <class B>
+std::tuple<R<B, 64>, Int<B, 64>> reduce_huge_abs(R<B, 64> x) {
   constexpr std::int64_t kLow32 = 0xffffffff, kHidden = std::int64_t{1} << 52;
   Int<B, 64> word = bits(x);
   Quarter<B> f = times_two_over_pi((word & (kHidden - 1)) | kHidden, lshr(word, 52) - (1023 + 52));
@@ -83,7 +95,8 @@ template <class B> std::tuple<R<B, 64>, Int<B, 64>> reduce_huge_abs(R<B, 64> x) 
 }
 
 /// The same in f32: one word of the product is enough for 24 bits after any cancellation.
-template <class B> std::tuple<R<B, 32>, Int<B, 32>> reduce_huge_abs(R<B, 32> x) {
+template <class B>
+std::tuple<R<B, 32>, Int<B, 32>> reduce_huge_abs(R<B, 32> x) {
   constexpr std::int64_t kLow32 = 0xffffffff;
   constexpr std::int32_t kHidden = 1 << 23;
   Int<B, 32> word = bits(x);
@@ -96,7 +109,8 @@ template <class B> std::tuple<R<B, 32>, Int<B, 32>> reduce_huge_abs(R<B, 32> x) 
 }
 
 /// Infinite and NaN x give a NaN r.
-template <class B, int W> TrigReduced<B, W> reduce_trig(R<B, W> x) {
+template <class B, int W>
+TrigReduced<B, W> reduce_trig(R<B, W> x) {
   using T = TrigTable<W>;
   R<B, W> t = fma(x, T::kTwoOverPi, Format<W>::kMagic), n = t - Format<W>::kMagic;
   R<B, W> r = fma(n, -T::kPiOver2[2], fma(n, -T::kPiOver2[1], fma(n, -T::kPiOver2[0], x)));
@@ -109,28 +123,36 @@ template <class B, int W> TrigReduced<B, W> reduce_trig(R<B, W> x) {
   return {{x.b, r_value}, {x.b, q_value}};
 }
 
-template <class B, int W> R<B, W> sin_poly(R<B, W> r, R<B, W> z) { return fma(r * z, horner(z, TrigTable<W>::kSin), r); }
-template <class B, int W> R<B, W> cos_poly(R<B, W> z) {
+template <class B, int W>
+R<B, W> sin_poly(R<B, W> r, R<B, W> z) {
+  return fma(r * z, horner(z, TrigTable<W>::kSin), r);
+}
+template <class B, int W>
+R<B, W> cos_poly(R<B, W> z) {
   return fma(z * z, horner(z, TrigTable<W>::kCos), fma(z, FloatOf<W>(-0.5), FloatOf<W>(1)));
 }
 /// sin(r + q pi/2).
-template <class B, int W> R<B, W> sin_of(R<B, W> r, Int<B, W> q) {
+template <class B, int W>
+R<B, W> sin_of(R<B, W> r, Int<B, W> q) {
   R<B, W> z = r * r;
   R<B, W> y = select((q & 1) == 0, sin_poly(r, z), cos_poly(z));
   return from_bits(bits(y) ^ (shl(q, W - 2) & kSignBit<W>));
 }
 
-template <class B, int W> R<B, W> sin(R<B, W> x) {
+template <class B, int W>
+R<B, W> sin(R<B, W> x) {
   auto [r, q] = reduce_trig(x);
   return select(x == FloatOf<W>(0), x, sin_of(r, q));
 }
 
-template <class B, int W> R<B, W> cos(R<B, W> x) {
+template <class B, int W>
+R<B, W> cos(R<B, W> x) {
   auto [r, q] = reduce_trig(x);
   return sin_of(r, q + 1);
 }
 
-template <class B, int W> R<B, W> tan(R<B, W> x) {
+template <class B, int W>
+R<B, W> tan(R<B, W> x) {
   auto [r, q] = reduce_trig(x);
   R<B, W> z = r * r, cos_tail = fma(z * z, horner(z, TrigTable<W>::kCos), z * FloatOf<W>(-0.5));
   Pair<B, W> s = fast_two_sum(r, r * z * horner(z, TrigTable<W>::kSin));
