@@ -37,7 +37,8 @@ Status for_each_in_tile(Machine& m, mlir::Operation* op, const View& view, llvm:
   Extents place(offsets.size());
   for_each_index(shape, [&](const Extents& at, std::int64_t i) {
     if (!status.ok()) return;
-    for (std::size_t a = 0; a < at.size(); ++a) place[a] = offsets[a] + at[a];
+    for (std::size_t a = 0; a < at.size(); ++a)  // past the last integer is outside, too
+      place[a] = static_cast<std::int64_t>(static_cast<std::uint64_t>(offsets[a]) + static_cast<std::uint64_t>(at[a]));
     if (inside(view, place)) status = access(i, address(view, place), place);
     else if (promised && m.checked()) status = outside(m, op, view, place);
   });
