@@ -45,12 +45,14 @@ struct LanePolicy {
   }
   EPI_LIFT(fadd)
   EPI_LIFT(fsub)
-  EPI_LIFT(fmul) EPI_LIFT(fdiv) EPI_LIFT(fma) EPI_LIFT(fsqrt) EPI_LIFT(fneg) EPI_LIFT(fabs) EPI_LIFT(frint)
-      EPI_LIFT(ffloor) EPI_LIFT(fceil) EPI_LIFT(ftrunc) EPI_LIFT(fcmp_lt) EPI_LIFT(fcmp_le) EPI_LIFT(fcmp_eq)
-          EPI_LIFT(fcmp_ne) EPI_LIFT(iadd) EPI_LIFT(isub) EPI_LIFT(imul) EPI_LIFT(iand) EPI_LIFT(ior) EPI_LIFT(ixor)
-              EPI_LIFT(shl) EPI_LIFT(lshr) EPI_LIFT(ashr) EPI_LIFT(icmp_eq) EPI_LIFT(icmp_slt) EPI_LIFT(bits)
-                  EPI_LIFT(from_bits) EPI_LIFT(widen) EPI_LIFT(narrow) EPI_LIFT(zext) EPI_LIFT(low) EPI_LIFT(mand)
-                      EPI_LIFT(mor) EPI_LIFT(mnot) EPI_LIFT(select)
+  EPI_LIFT(fmul)
+  EPI_LIFT(fdiv)
+  EPI_LIFT(fma) EPI_LIFT(fsqrt) EPI_LIFT(fneg) EPI_LIFT(fabs) EPI_LIFT(frint) EPI_LIFT(ffloor) EPI_LIFT(fceil)
+      EPI_LIFT(ftrunc) EPI_LIFT(fcmp_lt) EPI_LIFT(fcmp_le) EPI_LIFT(fcmp_eq) EPI_LIFT(fcmp_ne) EPI_LIFT(iadd)
+          EPI_LIFT(isub) EPI_LIFT(imul) EPI_LIFT(iand) EPI_LIFT(ior) EPI_LIFT(ixor) EPI_LIFT(shl) EPI_LIFT(lshr)
+              EPI_LIFT(ashr) EPI_LIFT(icmp_eq) EPI_LIFT(icmp_slt) EPI_LIFT(bits) EPI_LIFT(from_bits) EPI_LIFT(widen)
+                  EPI_LIFT(narrow) EPI_LIFT(zext) EPI_LIFT(low) EPI_LIFT(mand) EPI_LIFT(mor) EPI_LIFT(mnot)
+                      EPI_LIFT(select)
 #undef EPI_LIFT
                           static I64 lookup(const Table& table, const I64& index) {
     return map(

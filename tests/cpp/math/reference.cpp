@@ -6,8 +6,11 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <random>
+
+#include "hard_angles.h"
 
 namespace epi::ir::math::testing {
 namespace {
@@ -36,79 +39,36 @@ T pick(T x, T y, bool low, bool nan_wins) {
   return (x < y) == low ? x : y;
 }
 
+/// The functions that the C library has under the same name and meaning.
+#define EPI_LIBM1(X)                                                                                             \
+  X(exp)                                                                                                         \
+  X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) \
+      X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(sqrt) X(floor) X(ceil) X(trunc) X(rint) X(fabs)
+#define EPI_LIBM2(X) X(atan2) X(pow) X(hypot) X(copysign) X(fmod)
+
 template <class T>
 T wide(MathFn fn, T x, T y) {
   switch (fn) {
-    case MathFn::exp:
-      return std::exp(x);
-    case MathFn::exp2:
-      return std::exp2(x);
-    case MathFn::expm1:
-      return std::expm1(x);
-    case MathFn::log:
-      return std::log(x);
-    case MathFn::log2:
-      return std::log2(x);
-    case MathFn::log10:
-      return std::log10(x);
-    case MathFn::log1p:
-      return std::log1p(x);
-    case MathFn::sin:
-      return std::sin(x);
-    case MathFn::cos:
-      return std::cos(x);
-    case MathFn::tan:
-      return std::tan(x);
-    case MathFn::asin:
-      return std::asin(x);
-    case MathFn::acos:
-      return std::acos(x);
-    case MathFn::atan:
-      return std::atan(x);
-    case MathFn::atan2:
-      return std::atan2(x, y);
-    case MathFn::sinh:
-      return std::sinh(x);
-    case MathFn::cosh:
-      return std::cosh(x);
-    case MathFn::tanh:
-      return std::tanh(x);
-    case MathFn::asinh:
-      return std::asinh(x);
-    case MathFn::acosh:
-      return std::acosh(x);
-    case MathFn::atanh:
-      return std::atanh(x);
-    case MathFn::pow:
-      return std::pow(x, y);
-    case MathFn::hypot:
-      return std::hypot(x, y);
-    case MathFn::erf:
-      return std::erf(x);
+#define EPI_CASE(name) \
+  case MathFn::name:   \
+    return std::name(x);
+    EPI_LIBM1(EPI_CASE)
+#undef EPI_CASE
+#define EPI_CASE(name) \
+  case MathFn::name:   \
+    return std::name(x, y);
+    EPI_LIBM2(EPI_CASE)
+#undef EPI_CASE
     case MathFn::logaddexp:
       return log_add_exp(x, y);
-    case MathFn::sqrt:
-      return std::sqrt(x);
     case MathFn::rsqrt:
       return 1 / std::sqrt(x);
     case MathFn::reciprocal:
       return 1 / x;
     case MathFn::square:
       return x * x;
-    case MathFn::floor:
-      return std::floor(x);
-    case MathFn::ceil:
-      return std::ceil(x);
-    case MathFn::trunc:
-      return std::trunc(x);
-    case MathFn::rint:
-      return std::rint(x);
     case MathFn::sign:
       return sign_of(x);
-    case MathFn::fabs:
-      return std::fabs(x);
-    case MathFn::copysign:
-      return std::copysign(x, y);
     case MathFn::minimum:
       return pick(x, y, true, true);
     case MathFn::maximum:
@@ -117,8 +77,6 @@ T wide(MathFn fn, T x, T y) {
       return pick(x, y, true, false);
     case MathFn::fmax:
       return pick(x, y, false, false);
-    case MathFn::fmod:
-      return std::fmod(x, y);
     case MathFn::nextafter:
     case MathFn::remainder:
     case MathFn::floor_divide:
@@ -176,64 +134,65 @@ void check(MathFn fn, F x, F y, bool exact, Worst& worst) {
 template <class F>
 using WordFor = std::conditional_t<sizeof(F) == 4, std::uint32_t, std::uint64_t>;
 
-/// Values where functions change their path or their nature, each with its neighbours.
+/// Values where functions change their path or their nature.
+constexpr double kLandmarks[] = {0.25,
+                                 0.3465735902799726,
+                                 0.41421356237309503,
+                                 0.5,
+                                 0.6931471805599453,
+                                 0.70710678118654752,
+                                 0.75,
+                                 0.9,
+                                 1,
+                                 1.0397207708399179,
+                                 1.4142135623730951,
+                                 1.5,
+                                 2,
+                                 2.4142135623730951,
+                                 3,
+                                 3.92,
+                                 4,
+                                 5.9,
+                                 9,
+                                 9.01,
+                                 18,
+                                 19.06,
+                                 22,
+                                 37.4,
+                                 60,
+                                 87.33654475055310,
+                                 88.72283905206835,
+                                 89.4159862326283,
+                                 103.97207708399179,
+                                 126,
+                                 128,
+                                 149,
+                                 150,
+                                 708.396418532264,
+                                 709.782712893384,
+                                 710.475860073944,
+                                 745.133219101941,
+                                 1022,
+                                 1024,
+                                 1074,
+                                 1075,
+                                 0x1p17,
+                                 0x1p24,
+                                 0x1p29,
+                                 0x1p30,
+                                 0x1p53,
+                                 0x1p63};
+
+/// Each landmark and the format's own limits, with neighbours, both signs.
 template <class F>
 std::vector<F> landmarks() {
   using L = std::numeric_limits<F>;
-  std::vector<F> base = {F(0),
-                         L::denorm_min(),
-                         L::min(),
-                         L::max(),
-                         L::infinity(),
-                         L::quiet_NaN(),
-                         L::epsilon(),
-                         F(0.25),
-                         F(0.3465735902799726),
-                         F(0.5),
-                         F(0.70710678118654752),
-                         F(0.75),
-                         F(0.9),
-                         F(1),
-                         F(1.0397207708399179),
-                         F(1.4142135623730951),
-                         F(1.5),
-                         F(2),
-                         F(2.4142135623730951),
-                         F(3),
-                         F(4),
-                         F(0.41421356237309503),
-                         F(0.6931471805599453),
-                         F(88.72283905206835),
-                         F(87.33654475055310),
-                         F(103.97207708399179),
-                         F(89.4159862326283),
-                         F(709.782712893384),
-                         F(708.396418532264),
-                         F(745.133219101941),
-                         F(710.475860073944),
-                         F(128),
-                         F(126),
-                         F(149),
-                         F(150),
-                         F(1024),
-                         F(1022),
-                         F(1074),
-                         F(1075),
-                         F(9),
-                         F(9.01),
-                         F(18),
-                         F(19.06),
-                         F(22),
-                         F(37.4),
-                         F(5.9),
-                         F(3.92),
-                         F(60),
-                         F(0x1p17),
-                         F(0x1p29),
-                         F(0x1p30),
-                         F(0x1p24),
-                         F(0x1p53),
-                         F(0x1p63)};
+  std::vector<F> base = {F(0), L::denorm_min(), L::min(), L::max(), L::infinity(), L::quiet_NaN(), L::epsilon()};
+  for (double x : kLandmarks) base.push_back(F(x));
+  if constexpr (sizeof(F) == 4)
+    base.insert(base.end(), std::begin(kHardAngles32), std::end(kHardAngles32));
+  else
+    base.insert(base.end(), std::begin(kHardAngles64), std::end(kHardAngles64));
   std::vector<F> out;
   for (F b : base) {
     F low = b, high = b;

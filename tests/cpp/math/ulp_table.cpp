@@ -24,11 +24,13 @@ struct CountingPolicy : ScalarPolicy {
   }
   EPI_COUNT(fadd)
   EPI_COUNT(fsub)
-  EPI_COUNT(fmul) EPI_COUNT(fdiv) EPI_COUNT(fma) EPI_COUNT(fsqrt) EPI_COUNT(fneg) EPI_COUNT(fabs) EPI_COUNT(frint)
-      EPI_COUNT(ffloor) EPI_COUNT(fceil) EPI_COUNT(ftrunc) EPI_COUNT(fcmp_lt) EPI_COUNT(fcmp_le) EPI_COUNT(fcmp_eq)
-          EPI_COUNT(fcmp_ne) EPI_COUNT(iadd) EPI_COUNT(isub) EPI_COUNT(imul) EPI_COUNT(iand) EPI_COUNT(ior)
-              EPI_COUNT(ixor) EPI_COUNT(shl) EPI_COUNT(lshr) EPI_COUNT(ashr) EPI_COUNT(icmp_eq) EPI_COUNT(icmp_slt)
-                  EPI_COUNT(widen) EPI_COUNT(narrow) EPI_COUNT(mand) EPI_COUNT(mor) EPI_COUNT(mnot) EPI_COUNT(select)
+  EPI_COUNT(fmul)
+  EPI_COUNT(fdiv)
+  EPI_COUNT(fma) EPI_COUNT(fsqrt) EPI_COUNT(fneg) EPI_COUNT(fabs) EPI_COUNT(frint) EPI_COUNT(ffloor) EPI_COUNT(fceil)
+      EPI_COUNT(ftrunc) EPI_COUNT(fcmp_lt) EPI_COUNT(fcmp_le) EPI_COUNT(fcmp_eq) EPI_COUNT(fcmp_ne) EPI_COUNT(iadd)
+          EPI_COUNT(isub) EPI_COUNT(imul) EPI_COUNT(iand) EPI_COUNT(ior) EPI_COUNT(ixor) EPI_COUNT(shl) EPI_COUNT(lshr)
+              EPI_COUNT(ashr) EPI_COUNT(icmp_eq) EPI_COUNT(icmp_slt) EPI_COUNT(widen) EPI_COUNT(narrow) EPI_COUNT(mand)
+                  EPI_COUNT(mor) EPI_COUNT(mnot) EPI_COUNT(select)
 #undef EPI_COUNT
                       template <class... V, class Then>
                       static std::tuple<V...> if_any(M m, std::tuple<V...> otherwise, Then&& then) {
