@@ -18,7 +18,7 @@ def _tool(name: str) -> str:
 
 
 config.name = "ir"  # type: ignore[name-defined]  # noqa: F821
-config.test_format = lit.formats.ShTest(True)  # type: ignore[name-defined]  # noqa: F821
+config.test_format = lit.formats.ShTest(False)  # type: ignore[name-defined]  # noqa: F821
 config.suffixes = [".mlir", ".test"]  # type: ignore[name-defined]  # noqa: F821
 config.test_source_root = str(Path(__file__).parent)  # type: ignore[name-defined]  # noqa: F821
 config.test_exec_root = str(build / "lit")  # type: ignore[name-defined]  # noqa: F821
