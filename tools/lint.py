@@ -26,7 +26,9 @@ def commands(fix: bool) -> dict[str, list[str]]:
         "mypy tests/layout": [str(BIN / "mypy"), "--strict", "tests/layout", "tools/run_tests.py", "tools/lint.py"],
         "mypy benchmarks": [str(BIN / "mypy"), "--strict", "benchmarks/_harness.py", "benchmarks/report.py"],
     }
-    if any((ROOT / "python/epitaxy").glob("*.py")):
+    if any((ROOT / "python/epitaxy").glob("_engine*.so")):
+        stub = ["-m", "epitaxy._engine", "-o", "python/epitaxy/_engine.pyi", "-q"]
+        out["the engine's stub"] = [str(BIN / "python"), "-m", "nanobind.stubgen", *stub]
         out["mypy epitaxy"] = [str(BIN / "mypy"), "-p", "epitaxy"]
     return out
 
