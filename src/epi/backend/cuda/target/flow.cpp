@@ -62,4 +62,15 @@ LlvmValues emit_if(llvm::IRBuilder<>& b, Value* condition, const std::function<L
   return joined;
 }
 
+void emit_while(llvm::IRBuilder<>& b, const std::function<Value*()>& body) {
+  auto* f = b.GetInsertBlock()->getParent();
+  auto* inside = BasicBlock::Create(b.getContext(), "again", f);
+  auto* after = BasicBlock::Create(b.getContext(), "after", f);
+  b.CreateBr(inside);
+  b.SetInsertPoint(inside);
+  Value* again = body();
+  b.CreateCondBr(again, inside, after);
+  b.SetInsertPoint(after);
+}
+
 }  // namespace epi::cuda

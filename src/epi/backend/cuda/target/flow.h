@@ -18,4 +18,7 @@ LlvmValues emit_loop(llvm::IRBuilder<>& b, llvm::Value* begin, llvm::Value* end,
 LlvmValues emit_if(llvm::IRBuilder<>& b, llvm::Value* condition, const std::function<LlvmValues()>& then,
                    const std::function<LlvmValues()>& otherwise = {});
 
+/// do { again = body(); } while (again);
+void emit_while(llvm::IRBuilder<>& b, const std::function<llvm::Value*()>& body);
+
 }  // namespace epi::cuda

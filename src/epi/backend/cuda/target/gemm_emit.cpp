@@ -15,17 +15,16 @@ class Emitter {
   void emit() {
     setup();
     Value* group = ptx.warp_uniform(b.CreateLShr(ptx.tid(), 7));
-    const LlvmValues ids = emit_grouped_ids(b, 8 * std::max<unsigned>(1, 256 / static_cast<unsigned>(s_.problem.m)));
     emit_if(
         b, b.CreateICmpEQ(group, i32(0)),
         [&] {
           if (s_.producer_regs() != 0) ptx.set_max_registers(s_.producer_regs(), false);
-          emit_if(b, b.CreateICmpEQ(ptx.tid(), i32(0)), [&] { return produce(ids); });
+          emit_if(b, b.CreateICmpEQ(ptx.tid(), i32(0)), [&] { return produce(); });
           return LlvmValues{};
         },
         [&] {
           if (s_.consumer_regs() != 0) ptx.set_max_registers(s_.consumer_regs(), true);
-          consume(ids, b.CreateSub(group, i32(1)));
+          consume(b.CreateSub(group, i32(1)));
           return LlvmValues{};
         });
   }
@@ -36,10 +35,10 @@ class Emitter {
   Value* empty(Value* slot) { return b.CreateAdd(bars_, b.CreateAdd(b.CreateShl(slot, 3), i32(8 * s_.stages))); }
 
   void setup();
-  LlvmValues produce(const LlvmValues& ids);
+  LlvmValues produce();
   void load_stage(const RingAt& at, const GemmCoords& where, Value* sub_m, Value* sub_n);
   void load_operand(const GemmOperand& o, Value* map, Value* dst, Value* bar, Value* row, Value* k);
-  void consume(const LlvmValues& ids, Value* consumer);
+  void consume(Value* consumer);
   LlvmValues multiply_sub(RingAt& at, Value* trips, Value* consumer);
   RingAt advance(const RingAt& at);
   LlvmValues over_subs(const LlvmValues& state, const std::function<LlvmValues(Value*, const LlvmValues&)>& body);
@@ -90,8 +89,8 @@ LlvmValues Emitter::over_subs(const LlvmValues& state,
 }
 
 // -- the loading warpgroup -----------------------------------------------------------------------------------------
-LlvmValues Emitter::produce(const LlvmValues& ids) {
-  Value* trips = program_.begin(b, ids);
+LlvmValues Emitter::produce() {
+  Value* trips = program_.trips(b);
   over_subs({i32(0), i32(0)}, [&](Value* sub, const LlvmValues& state) {
     Value* sub_m = b.CreateMul(b.CreateURem(sub, i32(s_.subs_m)), i32(s_.sub_m));
     Value* sub_n = b.CreateMul(b.CreateUDiv(sub, i32(s_.subs_m)), i32(s_.sub_n));
@@ -123,8 +122,8 @@ void Emitter::load_operand(const GemmOperand& o, Value* map, Value* dst, Value* 
 }
 
 // -- the multiplying warpgroups ------------------------------------------------------------------------------------
-void Emitter::consume(const LlvmValues& ids, Value* consumer) {
-  Value* trips = program_.begin(b, ids);
+void Emitter::consume(Value* consumer) {
+  Value* trips = program_.trips(b);
   Value* lane = b.CreateAnd(ptx.tid(), i32(31));
   Value* warp = b.CreateAnd(b.CreateLShr(ptx.tid(), 5), i32(3));
   over_subs({i32(0), i32(0)}, [&](Value* sub, const LlvmValues& state) {
@@ -135,7 +134,7 @@ void Emitter::consume(const LlvmValues& ids, Value* consumer) {
     row = b.CreateAdd(row, b.CreateAdd(b.CreateMul(warp, i32(16)), b.CreateLShr(lane, 2)));
     Value* col = b.CreateMul(b.CreateUDiv(sub, i32(s_.subs_m)), i32(s_.sub_n));
     col = b.CreateAdd(col, b.CreateShl(b.CreateAnd(lane, i32(3)), 1));
-    program_.finish(b, {row, col, acc, nullptr, 0});
+    program_.finish(b, {row, col, acc});
     return LlvmValues{at.slot, at.phase};
   });
 }

@@ -23,16 +23,14 @@ struct GemmFragment {
   llvm::Value* row;  ///< i32
   llvm::Value* col;  ///< i32, even
   LlvmValues acc;
-  llvm::Value* ring;     ///< shared address that is free now, for staging; this warp's part
-  std::uint32_t ring_bytes = 0;
 };
 
-/// What the tile program says around the multiplication. Calls come in order, once a role.
+/// What the tile program says around the multiplication. `b` is where code goes; each call may come several times.
 class GemmProgram {
  public:
   virtual ~GemmProgram() = default;
-  /// Emits the code before the K loop for the program `ids`; gives its trip count (i32).
-  virtual llvm::Value* begin(llvm::IRBuilder<>& b, const LlvmValues& ids) = 0;
+  /// The K loop's iterations, i32.
+  virtual llvm::Value* trips(llvm::IRBuilder<>& b) = 0;
   /// The accumulator's start: one f32 value for all elements.
   virtual llvm::Value* initial(llvm::IRBuilder<>& b) = 0;
   virtual GemmCoords operands(llvm::IRBuilder<>& b, llvm::Value* iteration) = 0;

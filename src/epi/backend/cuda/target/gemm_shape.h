@@ -49,6 +49,8 @@ struct GemmShape {
   std::uint32_t shared_bytes = 0;
   [[nodiscard]] std::uint32_t threads() const { return (consumers + 1) * 128; }
   [[nodiscard]] std::uint32_t stage_bytes() const { return a.bytes() + b.bytes(); }
+  /// Programs along M that run side by side, so that a wave of blocks shares rows and columns evenly.
+  [[nodiscard]] std::uint32_t raster_group() const { return problem.m >= 256 ? 8 : 16; }
   [[nodiscard]] std::uint32_t acc_regs() const { return frags * sub_n / 2; }
   /// Registers of a loading and of a multiplying thread (setmaxnreg); 0 where the plain share is enough.
   [[nodiscard]] std::uint32_t producer_regs() const { return consumers == 1 ? 0 : consumers == 2 ? 40 : 32; }

@@ -56,7 +56,20 @@ void Ptx::effect(const std::string& text, const std::string& constraints, llvm::
   call->addFnAttr(llvm::Attribute::NoUnwind);
 }
 
+Value* Ptx::result(llvm::Type* type, const std::string& text, const std::string& constraints,
+                   llvm::ArrayRef<Value*> args) {
+  llvm::SmallVector<llvm::Type*> types;
+  for (Value* a : args) types.push_back(a->getType());
+  auto* function = llvm::FunctionType::get(type, types, false);
+  auto* call = b.CreateCall(function, llvm::InlineAsm::get(function, text, constraints + ",~{memory}", true), args);
+  call->addFnAttr(llvm::Attribute::Convergent);
+  call->addFnAttr(llvm::Attribute::NoUnwind);
+  return call;
+}
+
 void Ptx::sync_block() { b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
+
+void Ptx::sync_warp() { b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {b.getInt32(-1)}); }
 
 void Ptx::sync_named(unsigned id, unsigned threads) {
   effect("bar.sync " + std::to_string(id) + ", " + std::to_string(threads) + ";", "", {});

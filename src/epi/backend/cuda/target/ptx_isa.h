@@ -48,6 +48,7 @@ class Ptx {
 
   // -- barriers among threads
   void sync_block();
+  void sync_warp();
   void sync_named(unsigned id, unsigned threads);
 
   // -- registers
@@ -76,6 +77,10 @@ class Ptx {
 
   /// An asm statement with side effects and no result.
   void effect(const std::string& text, const std::string& constraints, llvm::ArrayRef<llvm::Value*> args);
+
+  /// One with a result (the first constraint is its).
+  llvm::Value* result(llvm::Type* type, const std::string& text, const std::string& constraints,
+                      llvm::ArrayRef<llvm::Value*> args);
 
   llvm::IRBuilder<>& b;
 

@@ -1,0 +1,115 @@
+// A matched contraction inside its kernel: offsets and trip count from the program's scalars, the epilogue pulled element
+// pair by element pair from the accumulators.
+#include "epi/backend/cuda/target/gemm_emit.h"
+#include "epi/backend/cuda/target/gpu_emitter.h"
+
+namespace epi::cuda {
+
+using llvm::Value;
+
+class MatchedGemm final : public GemmProgram {
+ public:
+  MatchedGemm(GpuEmitter& emitter, const GemmMatch& match) : e(emitter), m_(match) {
+    trips_ = count_trips();
+  }
+  Value* trips(llvm::IRBuilder<>&) override { return trips_; }
+  Value* initial(llvm::IRBuilder<>& b) override { return llvm::ConstantFP::get(b.getFloatTy(), m_.initial); }
+  GemmCoords operands(llvm::IRBuilder<>& b, Value* iteration) override;
+  void finish(llvm::IRBuilder<>& b, const GemmFragment& fragment) override;
+
+ private:
+  Value* count_trips();
+  Value* narrow(mlir::Value v) { return e.builder().CreateTrunc(e.scalar(v).re, e.builder().getInt32Ty()); }
+  void store_pairs(tile::StoreOp store, const Access& target, const GemmFragment& fragment);
+
+  GpuEmitter& e;
+  GemmMatch m_;
+  Value* trips_ = nullptr;
+};
+
+Value* MatchedGemm::count_trips() {
+  auto& b = e.builder();
+  Value* from = e.scalar(m_.loop.getLowerBound()).re;
+  Value* to = e.scalar(m_.loop.getUpperBound()).re;
+  Value* step = e.scalar(m_.loop.getStep()).re;
+  Value* span = b.CreateAdd(b.CreateSub(to, from), b.CreateSub(step, llvm::ConstantInt::get(step->getType(), 1)));
+  Value* count = b.CreateSelect(b.CreateICmpSLT(from, to), b.CreateUDiv(span, step),
+                                llvm::Constant::getNullValue(step->getType()));
+  return b.CreateZExtOrTrunc(count, b.getInt32Ty());
+}
+
+GemmCoords MatchedGemm::operands(llvm::IRBuilder<>& b, Value* iteration) {
+  mlir::Value index = m_.loop.getInductionVar();
+  Value* from = e.scalar(m_.loop.getLowerBound()).re;
+  Value* step = e.scalar(m_.loop.getStep()).re;
+  Value* wide = b.CreateZExtOrTrunc(iteration, from->getType());
+  e.set_scalar(index, {b.CreateAdd(from, b.CreateMul(wide, step))});
+  const compiler::Emitter::Scope scope(e);
+  e.muted_mma_ = true;
+  e.emit_block(*m_.loop.getBody());
+  e.muted_mma_ = false;
+  const auto at = [&](const GemmLoad& l, unsigned axis) {
+    tile::LoadOp load = l.load;
+    return narrow(load.getOffsets()[axis]);
+  };
+  return {at(m_.a, m_.a.outer_axis), at(m_.a, m_.a.k_axis), at(m_.b, m_.b.k_axis), at(m_.b, m_.b.outer_axis)};
+}
+
+void MatchedGemm::finish(llvm::IRBuilder<>& b, const GemmFragment& fragment) {
+  // Offsets, views and accesses of the epilogue's own code: pure ops after the loop.
+  e.in_epilogue_ = true;
+  for (mlir::Operation* op = m_.loop->getNextNode(); op != nullptr; op = op->getNextNode())
+    if (!mlir::isa<tile::StoreOp>(op)) e.emit_op(op);
+  e.in_epilogue_ = false;
+  for (tile::StoreOp store : m_.stores) {
+    const auto shape = tile::shape_of(store.getValue().getType());
+    const Access target = e.access(store.getView(), store.getOffsets(), shape, store.getInbounds());
+    const auto walk = e.prepare({store.getValue()}, false);
+    e.versioned(walk.accesses, {&target}, [&] { store_pairs(store, target, fragment); });
+  }
+  (void)b;
+}
+
+void MatchedGemm::store_pairs(tile::StoreOp store, const Access& target, const GemmFragment& fragment) {
+  auto& b = e.builder();
+  const auto shape = tile::shape_of(store.getValue().getType());
+  const std::uint32_t groups = m_.shape.sub_n / 8;
+  for (std::uint32_t f = 0; f < m_.shape.frags; ++f)
+    for (std::uint32_t half = 0; half < 2; ++half) {
+      Value* row = b.CreateAdd(fragment.row, e.i32(64 * f + 8 * half));
+      Value* line = b.CreateMul(row, e.i32(shape[1]));
+      for (std::uint32_t j = 0; j < groups; ++j) {
+        const compiler::Emitter::Scope scope(e);
+        Value* col = b.CreateAdd(fragment.col, e.i32(8 * j));
+        const Pos pos = e.at(b.CreateAdd(line, col), 2, 2);
+        e.seed_divmod(pos.index, shape[1], row, col);
+        const Value* const* acc = fragment.acc.data() + (f * groups + j) * 4 + 2 * half;
+        Value* pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getFloatTy(), 2));
+        for (unsigned k = 0; k < 2; ++k) pair = b.CreateInsertElement(pair, const_cast<Value*>(acc[k]), k);
+        e.remember(m_.loop.getResult(0), pos, {pair});
+        const Vec value = e.pull(store.getValue(), pos);
+        e.store_at(target, e.coordinates(pos, shape), value);
+      }
+    }
+}
+
+bool GpuEmitter::emit_special(mlir::Operation* op) {
+  if (muted_mma_) return mlir::isa<tile::MmaOp>(op);
+  if (!plan_.gemm) return false;
+  const GemmMatch& m = *plan_.gemm;
+  mlir::Operation* loop = mlir::scf::ForOp(m.loop).getOperation();
+  if (op == loop) {
+    MatchedGemm program(*this, m);
+    Value* map_a = function_->getArg(static_cast<unsigned>(map_slots_));
+    Value* map_b = function_->getArg(static_cast<unsigned>(map_slots_) + 1);
+    emit_gemm(b_, m.shape, map_a, map_b, program);
+    shared_used_ = m.shape.shared_bytes;
+    gemm_done_ = true;
+    return true;
+  }
+  // What follows the loop was emitted in the epilogue.
+  return gemm_done_ && !in_epilogue_ && op->getBlock() == loop->getBlock() && loop->isBeforeInBlock(op) &&
+         !op->hasTrait<mlir::OpTrait::IsTerminator>();
+}
+
+}  // namespace epi::cuda

@@ -1,0 +1,346 @@
+#include "epi/backend/cuda/target/gpu_emitter.h"
+
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "epi/backend/cuda/target/gemm_emit.h"
+#include "epi/backend/cuda/target/machine.h"
+
+namespace epi::cuda {
+namespace {
+
+using llvm::Value;
+
+constexpr std::int64_t kUnrolledRounds = 8;
+constexpr std::int64_t kLoopUnroll = 4;
+
+compiler::AnalysisOptions analysis_options() {
+  compiler::AnalysisOptions o;
+  o.max_lazy_weight = 32;
+  return o;
+}
+
+}  // namespace
+
+GpuEmitter::GpuEmitter(llvm::Module& module, mlir::func::FuncOp kernel, KernelInfo& info, const Plan& plan)
+    : Emitter(module, kernel, info, analysis_options()), plan_(plan), ptx_(b_) {}
+
+// -- frame ---------------------------------------------------------------------------------------------------------
+void GpuEmitter::add_slots() {
+  if (info_.ascending) {
+    ticket_slot_ = static_cast<int>(info_.slots.size());
+    Slot slot;
+    slot.kind = SlotKind::kTicket;
+    info_.slots.push_back(slot);
+  }
+  if (!plan_.gemm) return;
+  map_slots_ = static_cast<int>(info_.slots.size());
+  const auto& g = *plan_.gemm;
+  for (const auto& [load, operand] : {std::pair{g.a, g.shape.a}, std::pair{g.b, g.shape.b}}) {
+    Slot slot;
+    slot.kind = SlotKind::kTensorMap;
+    slot.arg = static_cast<std::uint16_t>(load.argument);
+    slot.swizzle_bytes = static_cast<std::uint8_t>(operand.swizzle);
+    slot.box = {operand.inner, operand.outer};
+    info_.slots.push_back(slot);
+  }
+}
+
+void GpuEmitter::begin_kernel() {
+  llvm::SmallVector<llvm::Type*> types;
+  llvm::SmallVector<unsigned> maps;
+  for (const auto& [i, s] : llvm::enumerate(info_.slots)) {
+    const bool map = s.kind == SlotKind::kTensorMap;
+    types.push_back(map ? static_cast<llvm::Type*>(b_.getPtrTy()) : b_.getInt64Ty());
+    if (map) maps.push_back(static_cast<unsigned>(i));
+  }
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
+  function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, info_.name, module_);
+  for (unsigned i : maps) {
+    auto* bytes = llvm::ArrayType::get(b_.getInt8Ty(), 128);
+    function_->addParamAttr(i, llvm::Attribute::getWithByValType(context_, bytes));
+    function_->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(64)));
+  }
+  mark_kernel(*function_, plan_.threads, maps);
+  info_.block_threads = plan_.threads;
+  b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
+  arena_ = new llvm::GlobalVariable(module_, llvm::ArrayType::get(b_.getInt8Ty(), 0), false,
+                                    llvm::GlobalValue::ExternalLinkage, nullptr, "epi_shared", nullptr,
+                                    llvm::GlobalValue::NotThreadLocal, 3);
+  arena_->setAlignment(llvm::Align(plan_.gemm ? 1024 : 128));
+  for (auto& arg : function_->args()) slots_.push_back(&arg);
+  tid_ = ptx_.tid();
+  lane_ = b_.CreateAnd(tid_, i32(31));
+  warp_ = b_.CreateLShr(tid_, 5);
+  for (int axis = 0; axis < 3; ++axis) ids_[axis] = ptx_.block_id(axis);
+  if (plan_.gemm) {
+    const LlvmValues ids = emit_grouped_ids(b_, plan_.gemm->shape.raster_group());
+    for (unsigned axis = 0; axis < 3; ++axis) ids_[axis] = ids[axis];
+  }
+  if (ticket_slot_ < 0) return;
+  Value* counter = b_.CreateIntToPtr(slot(static_cast<unsigned>(ticket_slot_)), llvm::PointerType::get(context_, 1));
+  const Vec number = once_value(mlir::IntegerType::get(kernel_.getContext(), 32), [&] {
+    return Vec{b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, counter, i32(1), llvm::Align(4),
+                                  llvm::AtomicOrdering::Monotonic, context_.getOrInsertSyncScopeID("device"))};
+  });
+  Value* x = ptx_.grid_dim(0);
+  Value* y = ptx_.grid_dim(1);
+  ids_[0] = b_.CreateURem(number.re, x);
+  Value* rest = b_.CreateUDiv(number.re, x);
+  ids_[1] = b_.CreateURem(rest, y);
+  ids_[2] = b_.CreateUDiv(rest, y);
+}
+
+void GpuEmitter::end_kernel() {
+  b_.CreateRetVoid();
+  info_.shared_bytes = static_cast<std::uint32_t>(shared_used_);
+  if (shared_used_ > plan_.processor.shared_limit)
+    fail(kernel_, "the tiles that must be kept need " + std::to_string(shared_used_) + " bytes of shared memory, and " +
+                      plan_.processor.name + " has " + std::to_string(plan_.processor.shared_limit) +
+                      " a block: use smaller tiles");
+}
+
+Value* GpuEmitter::slot(unsigned i) { return slots_[i]; }
+Value* GpuEmitter::num_programs(unsigned axis) { return ptx_.grid_dim(static_cast<int>(axis)); }
+
+Value* GpuEmitter::linear_program() {
+  Value* zy = b_.CreateAdd(b_.CreateMul(ids_[2], ptx_.grid_dim(1)), ids_[1]);
+  return b_.CreateAdd(b_.CreateMul(zy, ptx_.grid_dim(0)), ids_[0]);
+}
+
+llvm::SyncScope::ID GpuEmitter::sync_scope(tile::MemoryScope scope) {
+  switch (scope) {
+    case tile::MemoryScope::k_program: return context_.getOrInsertSyncScopeID("block");
+    case tile::MemoryScope::k_device: return context_.getOrInsertSyncScopeID("device");
+    case tile::MemoryScope::k_system: return llvm::SyncScope::System;
+  }
+  return llvm::SyncScope::System;
+}
+
+// -- chunks --------------------------------------------------------------------------------------------------------
+unsigned GpuEmitter::lanes_for(unsigned widest, std::int64_t count) {
+  (void)widest;  // the plan has one answer for all loops over tiles of one size, so that a thread meets its own chunks again
+  return plan_.lanes(count);
+}
+
+void GpuEmitter::for_rounds(std::int64_t begin, std::int64_t rounds, std::int64_t per,
+                            llvm::function_ref<void(Value*)> body) {
+  const auto unrolled = [&](Value* base, std::int64_t from, std::int64_t count) {
+    for (std::int64_t r = 0; r < count; ++r) {
+      Scope scope(*this);
+      body(b_.CreateAdd(base, i32(from + r * per)));
+    }
+  };
+  if (rounds <= kUnrolledRounds) return unrolled(i32(0), begin, rounds);
+  const std::int64_t looped = rounds / kLoopUnroll * kLoopUnroll;
+  Value* to = i32(begin + looped * per);
+  Loop loop = begin_loop(i32(begin), to, i32(per * kLoopUnroll));
+  unrolled(loop.index, 0, kLoopUnroll);
+  end_loop(loop);
+  unrolled(i32(0), begin + looped * per, rounds - looped);
+}
+
+void GpuEmitter::for_chunks(llvm::ArrayRef<std::int64_t> shape, unsigned lanes, Body body) {
+  std::int64_t count = 1;
+  for (std::int64_t e : shape) count *= e;
+  while (lanes > 1 && count % lanes != 0) lanes /= 2;
+  const std::int64_t per = static_cast<std::int64_t>(plan_.threads) * lanes;
+  Value* own = b_.CreateMul(tid_, i32(lanes));
+  const auto chunk = [&](Value* base) {
+    Pos pos = at(b_.CreateAdd(base, own), lanes, lanes);
+    body(pos);
+  };
+  for_rounds(0, count / per, per, chunk);
+  if (count % per == 0) return;
+  if_then(b_.CreateICmpULT(own, i32(count % per)), [&] {
+    Scope scope(*this);
+    chunk(i32(count / per * per));
+  });
+}
+
+void GpuEmitter::once(llvm::function_ref<void()> body) {
+  if_then(b_.CreateICmpEQ(tid_, i32(0)), body);
+}
+
+Vec GpuEmitter::once_value(mlir::Type type, llvm::function_ref<Vec()> body) {
+  const DType dtype = tile::dtype_of(type);
+  const Registers r = make_registers({dtype}, 1);
+  once([&] { put(r, {body()}); });
+  return broadcast(get(r), {dtype}, true)[0];
+}
+
+// -- scratch -------------------------------------------------------------------------------------------------------
+Value* GpuEmitter::shared(std::int64_t bytes) {
+  const std::int64_t offset = shared_used_;
+  shared_used_ += (bytes + 15) / 16 * 16;
+  return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), arena_, static_cast<std::uint64_t>(offset));
+}
+
+Buffer GpuEmitter::make_buffer(DType dtype, std::int64_t count) {
+  Buffer buffer;
+  buffer.pointer = shared(count * static_cast<std::int64_t>(size_bytes(dtype)));
+  buffer.dtype = dtype;
+  buffer.count = count;
+  buffer.alias_scope = buffer_scope();
+  return buffer;
+}
+
+void GpuEmitter::barrier() {
+  if (plan_.threads > 32)
+    ptx_.sync_block();
+  else
+    ptx_.sync_warp();
+}
+
+Tuple GpuEmitter::broadcast(const Tuple& values, llvm::ArrayRef<DType> dtypes, bool again) {
+  const Shelf shelf = make_shelf(dtypes, 1);
+  if_then(b_.CreateICmpEQ(tid_, i32(0)), [&] { write(shelf, i32(0), values); });
+  barrier();
+  Tuple out = read(shelf, i32(0));
+  if (again) barrier();
+  return out;
+}
+
+void GpuEmitter::set_single(mlir::Value result, const Vec& value) {
+  if (!mlir::isa<mlir::RankedTensorType>(result.getType())) return set_scalar(result, value);
+  const Buffer buffer = result_buffer(result);
+  write(buffer, at(std::int64_t{0}), value);  // every thread writes the same
+  barrier();
+}
+
+// -- registers -----------------------------------------------------------------------------------------------------
+GpuEmitter::Registers GpuEmitter::make_registers(llvm::ArrayRef<DType> dtypes, unsigned lanes) {
+  llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  auto& entry = function_->getEntryBlock();
+  b_.SetInsertPoint(&entry, entry.getFirstInsertionPt());
+  Registers out;
+  for (DType d : dtypes) {
+    llvm::Type* type = register_type(d, lanes);
+    out.push_back({b_.CreateAlloca(type), is_complex(d) ? b_.CreateAlloca(type) : nullptr});
+  }
+  return out;
+}
+
+void GpuEmitter::put(const Registers& r, const Tuple& v) {
+  for (std::size_t i = 0; i < r.size(); ++i) {
+    b_.CreateStore(v[i].re, r[i].re);
+    if (r[i].im != nullptr) b_.CreateStore(v[i].im, r[i].im);
+  }
+}
+
+Tuple GpuEmitter::get(const Registers& r) {
+  Tuple out;
+  for (const auto& x : r)
+    out.push_back({b_.CreateLoad(x.re->getAllocatedType(), x.re),
+                   x.im != nullptr ? b_.CreateLoad(x.im->getAllocatedType(), x.im) : nullptr});
+  return out;
+}
+
+Tuple GpuEmitter::map_parts(const Tuple& v, const std::function<Value*(Value*)>& f) {
+  Tuple out;
+  for (const Vec& x : v) out.push_back({f(x.re), x.im != nullptr ? f(x.im) : nullptr});
+  return out;
+}
+
+Tuple GpuEmitter::select_tuple(Value* condition, const Tuple& yes, const Tuple& no) {
+  Tuple out;
+  for (std::size_t i = 0; i < yes.size(); ++i)
+    out.push_back({b_.CreateSelect(condition, yes[i].re, no[i].re),
+                   yes[i].im != nullptr ? b_.CreateSelect(condition, yes[i].im, no[i].im) : nullptr});
+  return out;
+}
+
+// -- between threads of a warp -------------------------------------------------------------------------------------
+Value* GpuEmitter::shuffle_bits(Value* v, unsigned intrinsic, Value* lane, unsigned clamp) {
+  llvm::Type* type = v->getType();
+  const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue());
+  const auto word = [&](Value* w) -> Value* {
+    return b_.CreateIntrinsic(static_cast<llvm::Intrinsic::ID>(intrinsic), {},
+                              {b_.getInt32(-1), w, lane, b_.getInt32(clamp)});
+  };
+  if (bits < 32) {
+    Value* narrow = b_.CreateBitCast(v, b_.getIntNTy(bits));
+    Value* moved = b_.CreateTrunc(word(b_.CreateZExt(narrow, b_.getInt32Ty())), b_.getIntNTy(bits));
+    return b_.CreateBitCast(moved, type);
+  }
+  if (bits == 32) return b_.CreateBitCast(word(b_.CreateBitCast(v, b_.getInt32Ty())), type);
+  const unsigned words = bits / 32;
+  Value* in = b_.CreateBitCast(v, llvm::FixedVectorType::get(b_.getInt32Ty(), words));
+  Value* out = llvm::PoisonValue::get(in->getType());
+  for (unsigned w = 0; w < words; ++w) out = b_.CreateInsertElement(out, word(b_.CreateExtractElement(in, w)), w);
+  return b_.CreateBitCast(out, type);
+}
+
+Tuple GpuEmitter::shuffle_down(const Tuple& v, unsigned distance) {
+  return map_parts(v, [&](Value* x) {
+    return shuffle_bits(x, llvm::Intrinsic::nvvm_shfl_sync_down_i32, i32(distance), 31);
+  });
+}
+
+Tuple GpuEmitter::shuffle_up(const Tuple& v, unsigned distance) {
+  return map_parts(
+      v, [&](Value* x) { return shuffle_bits(x, llvm::Intrinsic::nvvm_shfl_sync_up_i32, i32(distance), 0); });
+}
+
+Tuple GpuEmitter::shuffle_from(const Tuple& v, Value* lane) {
+  return map_parts(v, [&](Value* x) { return shuffle_bits(x, llvm::Intrinsic::nvvm_shfl_sync_idx_i32, lane, 31); });
+}
+
+// -- tuples in shared memory ---------------------------------------------------------------------------------------
+GpuEmitter::Shelf GpuEmitter::make_shelf(llvm::ArrayRef<DType> dtypes, std::int64_t count) {
+  Shelf s;
+  for (DType d : dtypes) s.tiles.push_back(make_buffer(d, count));
+  return s;
+}
+
+Tuple GpuEmitter::read(const Shelf& s, Value* index, unsigned lanes) {
+  Tuple out;
+  for (const Buffer& t : s.tiles) out.push_back(read(t, at(index, lanes, lanes)));
+  return out;
+}
+
+void GpuEmitter::write(const Shelf& s, Value* index, const Tuple& v, unsigned lanes) {
+  for (std::size_t i = 0; i < v.size(); ++i) write(s.tiles[i], at(index, lanes, lanes), v[i]);
+}
+
+// -- memory under a condition, errors, print -----------------------------------------------------------------------
+Value* GpuEmitter::checked_load(llvm::Type* type, Value* pointer, Value* ok, Value* otherwise, llvm::Align align,
+                                unsigned alias_scope) {
+  auto* before = b_.GetInsertBlock();
+  auto* yes = llvm::BasicBlock::Create(context_, "inside", function_);
+  auto* join = llvm::BasicBlock::Create(context_, "joined", function_);
+  b_.CreateCondBr(ok, yes, join);
+  b_.SetInsertPoint(yes);
+  auto* load = b_.CreateAlignedLoad(type, pointer, align);
+  tag(load, alias_scope);
+  b_.CreateBr(join);
+  b_.SetInsertPoint(join);
+  auto* phi = b_.CreatePHI(type, 2);
+  phi->addIncoming(otherwise, before);
+  phi->addIncoming(load, yes);
+  return phi;
+}
+
+void GpuEmitter::checked_store(Value* value, Value* pointer, Value* ok, llvm::Align align, unsigned alias_scope) {
+  auto* yes = llvm::BasicBlock::Create(context_, "inside", function_);
+  auto* join = llvm::BasicBlock::Create(context_, "joined", function_);
+  b_.CreateCondBr(ok, yes, join);
+  b_.SetInsertPoint(yes);
+  tag(b_.CreateAlignedStore(value, pointer, align), alias_scope);
+  b_.CreateBr(join);
+  b_.SetInsertPoint(join);
+}
+
+void GpuEmitter::report_error(Value* failed, unsigned site, Value* item) {
+  if_then(failed, [&] {
+    Value* record = b_.CreateIntToPtr(slot(static_cast<unsigned>(error_slot_)), llvm::PointerType::get(context_, 1));
+    Value* swapped =
+        b_.CreateAtomicCmpXchg(record, i32(0), i32(site), llvm::Align(4), llvm::AtomicOrdering::Monotonic,
+                               llvm::AtomicOrdering::Monotonic, context_.getOrInsertSyncScopeID("device"));
+    if_then(b_.CreateExtractValue(swapped, 1), [&] {
+      b_.CreateStore(linear_program(), b_.CreateConstGEP1_64(b_.getInt8Ty(), record, 4));
+      b_.CreateStore(b_.CreateZExtOrTrunc(item, b_.getInt64Ty()), b_.CreateConstGEP1_64(b_.getInt8Ty(), record, 8));
+    });
+  });
+}
+
+}  // namespace epi::cuda

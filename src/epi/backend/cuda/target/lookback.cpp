@@ -1,0 +1,322 @@
+// Look-back across programs: each publishes its aggregate, finds the nearest predecessor whose prefix is known, and folds
+// the aggregates in between from left to right, so the bits never depend on timing. One value that fits a word with its flag
+// goes through one warp, 32 predecessors at a time; everything else through one thread an item.
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "epi/backend/cuda/target/fold.h"
+
+namespace epi::cuda {
+namespace {
+
+using llvm::Value;
+
+constexpr std::uint32_t kAggregate = 1;
+constexpr std::uint32_t kPrefix = 2;
+
+class Lookback {
+ public:
+  Lookback(GpuEmitter& emitter, tile::LookbackOp op)
+      : e(emitter), b(emitter.builder()), op_(op),
+        f(emitter, op, op.getKind(), op.getCombine(), op.getAggregates()),
+        items_(tile::size_of(op.getAggregates()[0].getType())) {
+    std::uint64_t bytes = 0;
+    for (DType d : f.dtypes) bytes += size_bytes(d);
+    single_word_ = f.dtypes.size() == 1 && bytes <= 4;
+    value_words_ = static_cast<std::int64_t>((bytes + 7) / 8);
+    state_ = emitter.view(op.getState()).pointer;
+    program_ = emitter.program_id(0);
+  }
+
+  void emit();
+
+ private:
+  // -- words
+  Value* word_at(Value* program, Value* item, std::int64_t word);
+  void store_word(Value* pointer, Value* value);
+  Value* load_word(Value* pointer);
+  Value* bits(const Vec& v, DType d);           ///< a value of at most 4 bytes as i32
+  Vec from_bits(Value* word, DType d);
+  llvm::SmallVector<Value*> pack(const Tuple& v);     ///< to value_words_ words
+  Tuple unpack(llvm::ArrayRef<Value*> words);
+  void publish(Value* item, const Tuple& v, std::uint32_t flag);
+  /// The flag, and the value where it is 1 or 2 (at once for single words).
+  Value* flag_of(Value* program, Value* item, Tuple& value, bool wait);
+  Tuple value_of(Value* program, Value* item, Value* flag);
+  Tuple identity();
+
+  // -- the two ways
+  Tuple by_warp(const Tuple& own);
+  void window(const GpuEmitter::Registers& acc);
+  Tuple by_thread(Value* item, const Tuple& own);
+
+  GpuEmitter& e;
+  llvm::IRBuilder<>& b;
+  tile::LookbackOp op_;
+  Fold f;
+  std::int64_t items_;
+  bool single_word_ = false;
+  std::int64_t value_words_ = 1;
+  Value* state_ = nullptr;
+  Value* program_ = nullptr;
+};
+
+// -- words ---------------------------------------------------------------------------------------------------------
+Value* Lookback::word_at(Value* program, Value* item, std::int64_t word) {
+  const std::int64_t words = single_word_ ? 1 : 1 + 2 * value_words_;
+  Value* index = b.CreateMul(b.CreateZExt(program, b.getInt64Ty()), b.getInt64(static_cast<std::uint64_t>(items_)));
+  index = b.CreateAdd(index, b.CreateZExt(item, b.getInt64Ty()));
+  index = b.CreateAdd(b.CreateMul(index, b.getInt64(static_cast<std::uint64_t>(words))),
+                      b.getInt64(static_cast<std::uint64_t>(word)));
+  return b.CreateGEP(b.getInt64Ty(), state_, index);
+}
+
+void Lookback::store_word(Value* pointer, Value* value) {
+  e.ptx().effect("st.relaxed.gpu.global.u64 [$0], $1;", "l,l", {b.CreatePtrToInt(pointer, b.getInt64Ty()), value});
+}
+
+Value* Lookback::load_word(Value* pointer) {
+  return e.ptx().result(b.getInt64Ty(), "ld.relaxed.gpu.global.u64 $0, [$1];", "=l,l",
+                        {b.CreatePtrToInt(pointer, b.getInt64Ty())});
+}
+
+Value* Lookback::bits(const Vec& v, DType d) {
+  if (d == DType::kBool) return b.CreateZExt(v.re, b.getInt32Ty());
+  const auto size = static_cast<unsigned>(size_bytes(d)) * 8;
+  return b.CreateZExt(b.CreateBitCast(v.re, b.getIntNTy(size)), b.getInt32Ty());
+}
+
+Vec Lookback::from_bits(Value* word, DType d) {
+  if (d == DType::kBool) return {b.CreateTrunc(word, b.getInt1Ty())};
+  const auto size = static_cast<unsigned>(size_bytes(d)) * 8;
+  return {b.CreateBitCast(b.CreateTrunc(word, b.getIntNTy(size)), e.register_type(d, 1))};
+}
+
+/// Values one after another at byte offsets, each part aligned as the sum of the sizes before it gives.
+llvm::SmallVector<Value*> Lookback::pack(const Tuple& v) {
+  auto* wide = b.getIntNTy(static_cast<unsigned>(value_words_) * 64);
+  Value* all = llvm::ConstantInt::get(wide, 0);
+  unsigned at = 0;
+  const auto add = [&](Value* part) {
+    const auto size = part->getType()->isIntegerTy(1) ? 8U : static_cast<unsigned>(part->getType()->getPrimitiveSizeInBits());
+    Value* raw = part->getType()->isIntegerTy(1) ? part : b.CreateBitCast(part, b.getIntNTy(size));
+    all = b.CreateOr(all, b.CreateShl(b.CreateZExt(raw, wide), at));
+    at += size;
+  };
+  for (const Vec& x : v) {
+    add(x.re);
+    if (x.im != nullptr) add(x.im);
+  }
+  llvm::SmallVector<Value*> words;
+  for (std::int64_t w = 0; w < value_words_; ++w)
+    words.push_back(b.CreateTrunc(b.CreateLShr(all, static_cast<std::uint64_t>(64 * w)), b.getInt64Ty()));
+  return words;
+}
+
+Tuple Lookback::unpack(llvm::ArrayRef<Value*> words) {
+  auto* wide = b.getIntNTy(static_cast<unsigned>(value_words_) * 64);
+  Value* all = llvm::ConstantInt::get(wide, 0);
+  for (auto [w, word] : llvm::enumerate(words))
+    all = b.CreateOr(all, b.CreateShl(b.CreateZExt(word, wide), static_cast<std::uint64_t>(64 * w)));
+  unsigned at = 0;
+  const auto part = [&](llvm::Type* type) -> Value* {
+    const auto size = type->isIntegerTy(1) ? 8U : static_cast<unsigned>(type->getPrimitiveSizeInBits());
+    Value* raw = b.CreateLShr(all, at);
+    at += size;
+    if (type->isIntegerTy(1)) return b.CreateTrunc(raw, type);
+    return b.CreateBitCast(b.CreateTrunc(raw, b.getIntNTy(size)), type);
+  };
+  Tuple out;
+  for (DType d : f.dtypes) {
+    llvm::Type* type = e.register_type(d, 1);
+    Vec v;
+    v.re = part(type);
+    if (is_complex(d)) v.im = part(type);
+    out.push_back(v);
+  }
+  return out;
+}
+
+void Lookback::publish(Value* item, const Tuple& v, std::uint32_t flag) {
+  if (single_word_) {
+    Value* word = b.CreateOr(b.CreateZExt(bits(v[0], f.dtypes[0]), b.getInt64Ty()),
+                             b.getInt64(static_cast<std::uint64_t>(flag) << 32));
+    return store_word(word_at(program_, item, 0), word);
+  }
+  const std::int64_t first = flag == kAggregate ? 1 : 1 + value_words_;
+  for (auto [w, word] : llvm::enumerate(pack(v)))
+    store_word(word_at(program_, item, first + static_cast<std::int64_t>(w)), word);
+  e.ptx().effect("st.release.gpu.global.u64 [$0], $1;", "l,l",
+                 {b.CreatePtrToInt(word_at(program_, item, 0), b.getInt64Ty()), b.getInt64(flag)});
+}
+
+Value* Lookback::flag_of(Value* program, Value* item, Tuple& value, bool wait) {
+  (void)wait;
+  Value* pointer = word_at(program, item, 0);
+  if (single_word_) {
+    Value* word = load_word(pointer);
+    value = {from_bits(b.CreateTrunc(word, b.getInt32Ty()), f.dtypes[0])};
+    return b.CreateTrunc(b.CreateLShr(word, 32), b.getInt32Ty());
+  }
+  Value* word = e.ptx().result(b.getInt64Ty(), "ld.acquire.gpu.global.u64 $0, [$1];", "=l,l",
+                               {b.CreatePtrToInt(pointer, b.getInt64Ty())});
+  return b.CreateTrunc(word, b.getInt32Ty());
+}
+
+Tuple Lookback::value_of(Value* program, Value* item, Value* flag) {
+  llvm::SmallVector<Value*> words;
+  Value* base = b.CreateSelect(b.CreateICmpEQ(flag, e.i32(kPrefix)), b.getInt64(static_cast<std::uint64_t>(value_words_)),
+                               b.getInt64(0));
+  for (std::int64_t w = 0; w < value_words_; ++w)
+    words.push_back(load_word(b.CreateGEP(b.getInt64Ty(), word_at(program, item, 1 + w), base)));
+  return unpack(words);
+}
+
+Tuple Lookback::identity() {
+  Tuple out;
+  for (auto [d, value] : llvm::zip(f.dtypes, op_.getIdentities())) out.push_back(e.constant(value, d, 1));
+  return out;
+}
+
+// -- one thread an item --------------------------------------------------------------------------------------------
+Tuple Lookback::by_thread(Value* item, const Tuple& own) {
+  const auto before = e.make_registers(f.dtypes, 1);
+  Value* first = b.CreateICmpEQ(program_, e.i32(0));
+  e.put(before, identity());
+  emit_if(b, first, [&] { publish(item, own, kPrefix); return LlvmValues{}; },
+          [&] {
+            publish(item, own, kAggregate);
+            return LlvmValues{};
+          });
+  const auto at = e.make_registers({DType::kInt32}, 1);
+  const auto flag = e.make_registers({DType::kInt32}, 1);
+  e.if_then(b.CreateNot(first), [&] {
+    // Back to the nearest prefix; every predecessor has at least its aggregate on the way.
+    e.put(at, {Vec{b.CreateSub(program_, e.i32(1))}});
+    Tuple value;
+    emit_while(b, [&] {
+      Value* seen = flag_of(e.get(at)[0].re, item, value, false);
+      e.put(flag, {Vec{seen}});
+      if (single_word_) e.put(before, value);
+      Value* back = b.CreateSelect(b.CreateICmpEQ(seen, e.i32(kAggregate)), e.i32(1), e.i32(0));
+      e.put(at, {Vec{b.CreateSub(e.get(at)[0].re, back)}});
+      return b.CreateICmpNE(seen, e.i32(kPrefix));
+    });
+    if (!single_word_) e.put(before, value_of(e.get(at)[0].re, item, e.i32(kPrefix)));
+    // Forward again; a prefix that has appeared since replaces the fold, and is the same bits.
+    Value* start = b.CreateAdd(e.get(at)[0].re, e.i32(1));
+    e.if_then(b.CreateICmpULT(start, program_), [&] {
+      auto loop = e.begin_loop(start, program_, e.i32(1));
+      Tuple next;
+      Value* seen = flag_of(loop.index, item, next, true);
+      if (!single_word_) next = value_of(loop.index, item, seen);
+      const Tuple folded = f.combine(e.get(before), next);
+      e.put(before, e.select_tuple(b.CreateICmpEQ(seen, e.i32(kPrefix)), next, folded));
+      e.end_loop(loop);
+    });
+    publish(item, f.combine(e.get(before), own), kPrefix);
+  });
+  return e.get(before);
+}
+
+// -- one warp, 32 predecessors at a time ---------------------------------------------------------------------------
+void Lookback::window(const GpuEmitter::Registers& acc) {
+  // Lane i has predecessor program - 1 - i. Wait until the nearest lane with a prefix and all nearer ones are ready.
+  Value* mine = b.CreateSub(b.CreateSub(program_, e.i32(1)), e.lane());
+  Value* exists = b.CreateICmpSGE(mine, e.i32(0));
+  Value* safe = b.CreateSelect(exists, mine, e.i32(0));
+  const auto nearest = e.make_registers({DType::kInt32}, 1);
+  const auto value = e.make_registers(f.dtypes, 1);
+  const auto ballot = [&](Value* c) -> Value* {
+    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_ballot_sync, {}, {b.getInt32(-1), c});
+  };
+  emit_while(b, [&] {
+    Tuple v;
+    Value* flag = flag_of(safe, e.i32(0), v, false);
+    e.put(value, v);
+    Value* prefixes = ballot(b.CreateAnd(exists, b.CreateICmpEQ(flag, e.i32(kPrefix))));
+    Value* ready = ballot(b.CreateAnd(exists, b.CreateICmpNE(flag, e.i32(0))));
+    Value* lowest = b.CreateAnd(prefixes, b.CreateNeg(prefixes));
+    Value* needed = b.CreateOr(lowest, b.CreateSub(lowest, e.i32(1)));
+    e.put(nearest, {Vec{b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, prefixes, b.getFalse())}});
+    Value* done = b.CreateAnd(b.CreateICmpNE(prefixes, e.i32(0)), b.CreateICmpEQ(b.CreateAnd(ready, needed), needed));
+    return b.CreateNot(done);
+  });
+  Value* from = e.get(nearest)[0].re;
+  const Tuple v = e.get(value);
+  if (f.exact()) {  // lanes 0 .. from, in any order
+    Tuple t = v;
+    for (unsigned d = 16; d >= 1; d /= 2) {
+      const Tuple right = e.shuffle_down(t, d);
+      Value* counts = b.CreateICmpULE(b.CreateAdd(e.lane(), e.i32(d)), from);
+      t = e.select_tuple(counts, f.combine(t, right), t);
+    }
+    return e.put(acc, e.shuffle_from(t, e.i32(0)));
+  }
+  e.put(acc, e.shuffle_from(v, from));
+  const auto at = e.make_registers({DType::kInt32}, 1);
+  e.put(at, {Vec{from}});
+  e.if_then(b.CreateICmpNE(from, e.i32(0)), [&] {
+    emit_while(b, [&] {
+      Value* lane = b.CreateSub(e.get(at)[0].re, e.i32(1));
+      e.put(at, {Vec{lane}});
+      e.put(acc, f.combine(e.get(acc), e.shuffle_from(v, lane)));
+      return b.CreateICmpNE(lane, e.i32(0));
+    });
+  });
+}
+
+Tuple Lookback::by_warp(const Tuple& own) {
+  const auto before = e.make_registers(f.dtypes, 1);
+  e.put(before, identity());
+  Value* first = b.CreateICmpEQ(program_, e.i32(0));
+  e.if_then(b.CreateICmpULT(e.tid(), e.i32(32)), [&] {
+    Value* elected = b.CreateICmpEQ(e.lane(), e.i32(0));
+    emit_if(b, first,
+            [&] {
+              e.if_then(elected, [&] { publish(e.i32(0), own, kPrefix); });
+              return LlvmValues{};
+            },
+            [&] {
+              e.if_then(elected, [&] { publish(e.i32(0), own, kAggregate); });
+              window(before);
+              e.if_then(elected, [&] { publish(e.i32(0), f.combine(e.get(before), own), kPrefix); });
+              return LlvmValues{};
+            });
+  });
+  return e.broadcast(e.get(before), f.dtypes, true);
+}
+
+void Lookback::emit() {
+  if (!mlir::isa<mlir::RankedTensorType>(op_.getAggregates()[0].getType())) {
+    Tuple own;
+    for (mlir::Value v : op_.getAggregates()) own.push_back(e.scalar(v));
+    Tuple result;
+    if (single_word_) {
+      result = by_warp(own);
+    } else {
+      const auto mine = e.make_registers(f.dtypes, 1);
+      e.once([&] { e.put(mine, by_thread(e.i32(0), own)); });
+      result = e.broadcast(e.get(mine), f.dtypes, true);
+    }
+    for (std::size_t k = 0; k < result.size(); ++k) e.set_scalar(op_.getResult(static_cast<unsigned>(k)), result[k]);
+    return;
+  }
+  llvm::SmallVector<Buffer, 2> results;
+  for (mlir::Value r : op_.getResults()) results.push_back(e.result_buffer(r));
+  const auto walk = e.prepare(f.sources(), true);
+  e.versioned(walk.accesses, {}, [&] {
+    e.for_chunks({items_}, 1, [&](const Pos& pos) {
+      e.write_walked(walk, pos);
+      const Tuple before = by_thread(pos.index, f.pull(pos));
+      for (std::size_t k = 0; k < results.size(); ++k) e.write(results[k], pos, before[k]);
+    });
+  });
+  e.walked(walk);
+  e.barrier();
+}
+
+}  // namespace
+
+void GpuEmitter::emit_lookback(tile::LookbackOp op) { Lookback(*this, op).emit(); }
+
+}  // namespace epi::cuda

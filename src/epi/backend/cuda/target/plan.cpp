@@ -1,0 +1,108 @@
+#include "epi/backend/cuda/target/plan.h"
+
+#include <llvm/ADT/bit.h>
+
+#include <algorithm>
+
+namespace epi::cuda {
+namespace {
+
+constexpr unsigned kAccessBytes = 16;
+constexpr unsigned kMinThreads = 128;
+constexpr unsigned kMaxThreads = 512;
+
+unsigned power_of_two_at_most(std::int64_t n) {
+  return n < 1 ? 1U : static_cast<unsigned>(llvm::bit_floor(static_cast<std::uint64_t>(n)));
+}
+
+/// Threads so that each has about two chunks of the largest tile.
+unsigned choose_threads(const Plan& plan, std::int64_t largest) {
+  if (largest <= 1) return 32;
+  const unsigned bytes = plan.widest.lookup(largest);
+  const std::int64_t wanted = largest / (2 * std::max(1U, kAccessBytes / std::max(1U, bytes)));
+  return std::clamp(power_of_two_at_most(wanted), kMinThreads, kMaxThreads);
+}
+
+}  // namespace
+
+std::optional<Processor> find_processor(std::string_view name) {
+  if (name == "sm_90a") return Processor{"sm_90a", 90, true, 232448};
+  if (name == "sm_90") return Processor{"sm_90", 90, false, 232448};
+  if (name == "sm_89" || name == "sm_86") return Processor{std::string(name), name == "sm_89" ? 89 : 86, false, 101376};
+  if (name == "sm_80") return Processor{"sm_80", 80, false, 166912};
+  return std::nullopt;
+}
+
+unsigned Plan::lanes(std::int64_t count) const {
+  const unsigned bytes = std::max(1U, widest.lookup(count));
+  const std::int64_t share = std::max<std::int64_t>(1, count / threads);
+  unsigned v = std::min(std::max(1U, kAccessBytes / bytes), power_of_two_at_most(share));
+  while (v > 1 && count % v != 0) v /= 2;
+  return v;
+}
+
+Plan make_plan(mlir::func::FuncOp kernel, const Processor& processor) {
+  Plan plan;
+  plan.processor = processor;
+  std::int64_t largest = 1;
+  kernel.walk([&](mlir::Operation* op) {
+    for (mlir::Value v : op->getResults()) {
+      if (!mlir::isa<mlir::RankedTensorType>(v.getType())) continue;
+      const std::int64_t count = tile::size_of(v.getType());
+      unsigned& bytes = plan.widest[count];
+      bytes = std::max(bytes, static_cast<unsigned>(size_bytes(tile::dtype_of(v.getType()))));
+      largest = std::max(largest, count);
+    }
+  });
+  plan.threads = choose_threads(plan, largest);
+  if (processor.hopper) plan.gemm = match_gemm(kernel, processor.shared_limit);
+  if (plan.gemm) plan.threads = plan.gemm->shape.threads();
+  return plan;
+}
+
+namespace {
+
+/// The axis cut of a folded tile: `outer` x n x `inner`.
+struct Cut {
+  std::int64_t outer = 1;
+  std::int64_t n = 1;
+  std::int64_t inner = 1;
+  Cut(llvm::ArrayRef<std::int64_t> shape, std::int64_t axis) {
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      (i < static_cast<std::size_t>(axis) ? outer : i == static_cast<std::size_t>(axis) ? n : inner) *= shape[i];
+  }
+};
+
+std::int64_t reduce_lanes(const Plan& plan, const Cut& cut) {
+  const std::int64_t results = cut.outer * cut.inner;
+  if (results == 1) return static_cast<std::int64_t>(plan.threads) * plan.lanes(cut.n);
+  if (cut.inner == 1 && cut.n >= 32) {
+    std::int64_t v = plan.lanes(results * cut.n);
+    while (v > 1 && (cut.n % v != 0 || 32 * v > cut.n)) v /= 2;
+    return 32 * v;
+  }
+  return power_of_two_at_most(std::max<std::int64_t>(1, plan.threads / results));
+}
+
+std::int64_t scan_segment(const Plan& plan, const Cut& cut) {
+  if (cut.outer * cut.inner == 1) return plan.lanes(cut.n);
+  return cut.inner == 1 && cut.n % 4 == 0 && cut.n >= 128 ? 4 : 1;
+}
+
+}  // namespace
+
+void assign_association(mlir::func::FuncOp kernel, const Plan& plan) {
+  mlir::Builder b(kernel.getContext());
+  kernel.walk([&](tile::ReduceOp op) {
+    if (op.getLanes()) return;
+    const Cut cut(tile::shape_of(op.getSources()[0].getType()), static_cast<std::int64_t>(op.getAxis()));
+    op.setLanesAttr(b.getI64IntegerAttr(reduce_lanes(plan, cut)));
+  });
+  kernel.walk([&](tile::ScanOp op) {
+    if (op.getSegment()) return;
+    const Cut cut(tile::shape_of(op.getSources()[0].getType()), static_cast<std::int64_t>(op.getAxis()));
+    op.setSegmentAttr(b.getI64IntegerAttr(scan_segment(plan, cut)));
+  });
+}
+
+}  // namespace epi::cuda

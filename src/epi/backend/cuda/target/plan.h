@@ -1,0 +1,38 @@
+// What is decided about a kernel before any code is emitted: threads a block, lanes a chunk for each tile size, association
+// of its reduces and scans, a contraction for the tensor cores. A pure function of the program and the processor, so that
+// assign_association and compile agree.
+#pragma once
+#include <llvm/ADT/DenseMap.h>
+
+#include <optional>
+#include <string_view>
+
+#include "epi/backend/cuda/target/gemm_match.h"
+#include "epi/ir/dialect.h"
+
+namespace epi::cuda {
+
+struct Processor {
+  std::string name;                     ///< "sm_90a"
+  int capability = 90;
+  bool hopper = true;                   ///< sm_90a: TMA and wgmma
+  std::uint32_t shared_limit = 232448;  ///< bytes a block may use
+};
+/// What `name` ("sm_80" .. "sm_90a") can do; nothing for a name that is not an NVIDIA processor of compute capability 8.0 or
+/// later.
+std::optional<Processor> find_processor(std::string_view name);
+
+struct Plan {
+  Processor processor;
+  unsigned threads = 128;  ///< a block, a multiple of 32
+  std::optional<GemmMatch> gemm;
+  /// Elements a thread takes at once from tiles of `count` elements.
+  [[nodiscard]] unsigned lanes(std::int64_t count) const;
+  llvm::DenseMap<std::int64_t, unsigned> widest;  ///< by count: bytes of the widest element of such tiles
+};
+
+Plan make_plan(mlir::func::FuncOp kernel, const Processor& processor);
+/// Fills absent `lanes` and `segment` attributes.
+void assign_association(mlir::func::FuncOp kernel, const Plan& plan);
+
+}  // namespace epi::cuda
