@@ -40,7 +40,8 @@ std::optional<std::pair<std::uintptr_t, std::uintptr_t>> range_of(const View& vi
 
 Status check_size(const std::string& what, std::int64_t got, std::int64_t wanted) {
   if (mlir::ShapedType::isDynamic(wanted) || got == wanted) return {};
-  return invalid_argument(what + " is " + std::to_string(got) + "; the kernel was specialised for " + std::to_string(wanted));
+  return invalid_argument(what + " is " + std::to_string(got) + "; the kernel was specialised for " +
+                          std::to_string(wanted));
 }
 
 }  // namespace
@@ -118,8 +119,10 @@ Status Machine::run() {
   Data none;
   for (program_[2] = 0; program_[2] < grid_[2]; ++program_[2])
     for (program_[1] = 0; program_[1] < grid_[1]; ++program_[1])
-      for (program_[0] = 0; program_[0] < grid_[0]; ++program_[0])
+      for (program_[0] = 0; program_[0] < grid_[0]; ++program_[0]) {
+        order_.start(linear_program());
         EPI_RETURN_IF_ERROR(call(kernel_, arguments_, none));
+      }
   return flagged_;
 }
 
@@ -141,21 +144,26 @@ Status Machine::note(mlir::Operation* op, const View& view, std::span<const std:
                      Access access) {
   if (!checked()) return {};
   const bool initialised = initialised_[static_cast<std::size_t>(view.argument)];
-  const Conflict c = shadow_.touch(address, size_bytes(view.dtype), linear_program(), access, initialised);
+  const Conflict c = shadow_.touch(address, size_bytes(view.dtype), order_, access, initialised);
   if (c.kind == Conflict::kNone) return {};
   const std::string element = "element " + describe(at) + " of argument " + std::to_string(view.argument);
   if (c.kind == Conflict::kUninitialised) return error(Code::kDevice, op, "reads " + element + ", which nobody wrote");
-  const char* how = c.other_access == Access::kRead ? "reads" : c.other_access == Access::kWrite ? "writes" : "updates atomically";
+  const char* how = c.other_access == Access::kRead    ? "reads"
+                    : c.other_access == Access::kWrite ? "writes"
+                                                       : "updates atomically";
   const char* verb = access == Access::kRead ? "reads " : access == Access::kWrite ? "writes " : "updates atomically ";
   const std::int64_t x = c.other % grid_[0];
   const std::int64_t y = c.other / grid_[0] % grid_[1];
-  return error(Code::kDevice, op, "race: " + std::string(verb) + element + ", which program " +
-                                      describe(std::array<std::int64_t, 3>{x, y, c.other / grid_[0] / grid_[1]}) + " " + how);
+  return error(Code::kDevice, op,
+               "race: " + std::string(verb) + element + ", which program " +
+                   describe(std::array<std::int64_t, 3>{x, y, c.other / grid_[0] / grid_[1]}) + " " + how);
 }
 
 void Machine::print(const std::string& text) const {
-  if (options_.print) options_.print(text);
-  else std::fputs(text.c_str(), stdout);
+  if (options_.print)
+    options_.print(text);
+  else
+    std::fputs(text.c_str(), stdout);
 }
 
 }  // namespace interp

@@ -25,25 +25,42 @@ template <Integer T>
 Datum binary_integer(Binary kind, const Datum& a, const Datum& b) {
   auto go = [&](auto f) { return zip<T, T>(a.dtype(), a, b, f); };
   switch (kind) {
-    case Binary::k_add: return go([](T x, T y) { return wide_bits(x) + wide_bits(y); });
-    case Binary::k_sub: return go([](T x, T y) { return wide_bits(x) - wide_bits(y); });
-    case Binary::k_mul: return go([](T x, T y) { return wide_bits(x) * wide_bits(y); });
-    case Binary::k_floordiv: return go([](T x, T y) { return floor_div(x, y); });
-    case Binary::k_mod: return go([](T x, T y) { return floor_mod(x, y); });
-    case Binary::k_truncdiv: return go([](T x, T y) { return trunc_div(x, y); });
-    case Binary::k_rem: return go([](T x, T y) { return trunc_rem(x, y); });
-    case Binary::k_pow: return go([](T x, T y) { return power(x, y); });
+    case Binary::k_add:
+      return go([](T x, T y) { return wide_bits(x) + wide_bits(y); });
+    case Binary::k_sub:
+      return go([](T x, T y) { return wide_bits(x) - wide_bits(y); });
+    case Binary::k_mul:
+      return go([](T x, T y) { return wide_bits(x) * wide_bits(y); });
+    case Binary::k_floordiv:
+      return go([](T x, T y) { return floor_div(x, y); });
+    case Binary::k_mod:
+      return go([](T x, T y) { return floor_mod(x, y); });
+    case Binary::k_truncdiv:
+      return go([](T x, T y) { return trunc_div(x, y); });
+    case Binary::k_rem:
+      return go([](T x, T y) { return trunc_rem(x, y); });
+    case Binary::k_pow:
+      return go([](T x, T y) { return power(x, y); });
     case Binary::k_minimum:
-    case Binary::k_fmin: return go([](T x, T y) { return minimum(x, y); });
+    case Binary::k_fmin:
+      return go([](T x, T y) { return minimum(x, y); });
     case Binary::k_maximum:
-    case Binary::k_fmax: return go([](T x, T y) { return maximum(x, y); });
-    case Binary::k_bitand: return go([](T x, T y) { return x & y; });
-    case Binary::k_bitor: return go([](T x, T y) { return x | y; });
-    case Binary::k_bitxor: return go([](T x, T y) { return x ^ y; });
-    case Binary::k_shl: return go([](T x, T y) { return shift_left(x, y); });
-    case Binary::k_shr: return go([](T x, T y) { return shift_right(x, y); });
-    case Binary::k_mulhi: return go([](T x, T y) { return mul_high(x, y); });
-    default: unreachable_kind();
+    case Binary::k_fmax:
+      return go([](T x, T y) { return maximum(x, y); });
+    case Binary::k_bitand:
+      return go([](T x, T y) { return x & y; });
+    case Binary::k_bitor:
+      return go([](T x, T y) { return x | y; });
+    case Binary::k_bitxor:
+      return go([](T x, T y) { return x ^ y; });
+    case Binary::k_shl:
+      return go([](T x, T y) { return shift_left(x, y); });
+    case Binary::k_shr:
+      return go([](T x, T y) { return shift_right(x, y); });
+    case Binary::k_mulhi:
+      return go([](T x, T y) { return mul_high(x, y); });
+    default:
+      unreachable_kind();
   }
 }
 
@@ -53,30 +70,45 @@ Datum binary_float(Binary kind, const Datum& a, const Datum& b) {
   auto go = [&](auto f) { return zip<T, T>(a.dtype(), a, b, f); };
   auto wide = [&](auto f) { return zip<T, T>(a.dtype(), a, b, [f](T x, T y) { return T(f(widen(x), widen(y))); }); };
   switch (kind) {
-    case Binary::k_add: return wide([](W x, W y) { return x + y; });
-    case Binary::k_sub: return wide([](W x, W y) { return x - y; });
-    case Binary::k_mul: return wide([](W x, W y) { return x * y; });
-    case Binary::k_div: return wide([](W x, W y) { return x / y; });
-    case Binary::k_floordiv: return wide([](W x, W y) { return floor_div(x, y); });
-    case Binary::k_mod: return wide([](W x, W y) { return floor_mod(x, y); });
-    case Binary::k_rem: return wide([](W x, W y) { return std::fmod(x, y); });
-    case Binary::k_minimum: return go([](T x, T y) { return minimum(x, y); });
-    case Binary::k_maximum: return go([](T x, T y) { return maximum(x, y); });
-    case Binary::k_fmin: return go([](T x, T y) { return number_min(x, y); });
-    case Binary::k_fmax: return go([](T x, T y) { return number_max(x, y); });
-    case Binary::k_copysign: return go([](T x, T y) { return sign_of(x) == sign_of(y) ? x : negate(x); });
-    case Binary::k_nextafter: return go([](T x, T y) { return next_after(x, y); });
+    case Binary::k_add:
+      return wide([](W x, W y) { return x + y; });
+    case Binary::k_sub:
+      return wide([](W x, W y) { return x - y; });
+    case Binary::k_mul:
+      return wide([](W x, W y) { return x * y; });
+    case Binary::k_div:
+      return wide([](W x, W y) { return x / y; });
+    case Binary::k_floordiv:
+      return wide([](W x, W y) { return floor_div(x, y); });
+    case Binary::k_mod:
+      return wide([](W x, W y) { return floor_mod(x, y); });
+    case Binary::k_rem:
+      return wide([](W x, W y) { return std::fmod(x, y); });
+    case Binary::k_minimum:
+      return go([](T x, T y) { return minimum(x, y); });
+    case Binary::k_maximum:
+      return go([](T x, T y) { return maximum(x, y); });
+    case Binary::k_fmin:
+      return go([](T x, T y) { return number_min(x, y); });
+    case Binary::k_fmax:
+      return go([](T x, T y) { return number_max(x, y); });
+    case Binary::k_copysign:
+      return go([](T x, T y) { return sign_of(x) == sign_of(y) ? x : negate(x); });
+    case Binary::k_nextafter:
+      return go([](T x, T y) { return next_after(x, y); });
     case Binary::k_pow:
     case Binary::k_atan2:
     case Binary::k_hypot:
-    case Binary::k_logaddexp: return wide([kind](W x, W y) { return math_binary(kind, x, y); });
+    case Binary::k_logaddexp:
+      return wide([kind](W x, W y) { return math_binary(kind, x, y); });
     case Binary::k_complex:
       if constexpr (std::is_same_v<T, float>)
         return zip<T, std::complex<T>>(DType::kComplex64, a, b, [](T x, T y) { return std::complex<T>(x, y); });
       if constexpr (std::is_same_v<T, double>)
         return zip<T, std::complex<T>>(DType::kComplex128, a, b, [](T x, T y) { return std::complex<T>(x, y); });
       unreachable_kind();
-    default: unreachable_kind();
+    default:
+      unreachable_kind();
   }
 }
 
@@ -84,11 +116,16 @@ template <Complex T>
 Datum binary_complex(Binary kind, const Datum& a, const Datum& b) {
   auto go = [&](auto f) { return zip<T, T>(a.dtype(), a, b, f); };
   switch (kind) {
-    case Binary::k_add: return go([](T x, T y) { return x + y; });
-    case Binary::k_sub: return go([](T x, T y) { return x - y; });
-    case Binary::k_mul: return go([](T x, T y) { return multiply(x, y); });
-    case Binary::k_div: return go([](T x, T y) { return divide(x, y); });
-    default: unreachable_kind();
+    case Binary::k_add:
+      return go([](T x, T y) { return x + y; });
+    case Binary::k_sub:
+      return go([](T x, T y) { return x - y; });
+    case Binary::k_mul:
+      return go([](T x, T y) { return multiply(x, y); });
+    case Binary::k_div:
+      return go([](T x, T y) { return divide(x, y); });
+    default:
+      unreachable_kind();
   }
 }
 
@@ -96,11 +133,15 @@ Datum binary_bool(Binary kind, const Datum& a, const Datum& b) {
   auto go = [&](auto f) { return zip<bool, bool>(DType::kBool, a, b, f); };
   switch (kind) {
     case Binary::k_minimum:
-    case Binary::k_bitand: return go([](bool x, bool y) { return x && y; });
+    case Binary::k_bitand:
+      return go([](bool x, bool y) { return x && y; });
     case Binary::k_maximum:
-    case Binary::k_bitor: return go([](bool x, bool y) { return x || y; });
-    case Binary::k_bitxor: return go([](bool x, bool y) { return x != y; });
-    default: unreachable_kind();
+    case Binary::k_bitor:
+      return go([](bool x, bool y) { return x || y; });
+    case Binary::k_bitxor:
+      return go([](bool x, bool y) { return x != y; });
+    default:
+      unreachable_kind();
   }
 }
 
@@ -109,12 +150,18 @@ Datum compare_ordered(Compare kind, const Datum& a, const Datum& b) {
   auto go = [&](auto f) { return zip<T, bool>(DType::kBool, a, b, [f](T x, T y) { return f(widen(x), widen(y)); }); };
   using W = Wide<T>;
   switch (kind) {
-    case Compare::k_eq: return go([](W x, W y) { return x == y; });
-    case Compare::k_ne: return go([](W x, W y) { return x != y; });
-    case Compare::k_lt: return go([](W x, W y) { return x < y; });
-    case Compare::k_le: return go([](W x, W y) { return x <= y; });
-    case Compare::k_gt: return go([](W x, W y) { return x > y; });
-    case Compare::k_ge: return go([](W x, W y) { return x >= y; });
+    case Compare::k_eq:
+      return go([](W x, W y) { return x == y; });
+    case Compare::k_ne:
+      return go([](W x, W y) { return x != y; });
+    case Compare::k_lt:
+      return go([](W x, W y) { return x < y; });
+    case Compare::k_le:
+      return go([](W x, W y) { return x <= y; });
+    case Compare::k_gt:
+      return go([](W x, W y) { return x > y; });
+    case Compare::k_ge:
+      return go([](W x, W y) { return x >= y; });
   }
   unreachable_kind();
 }
@@ -123,18 +170,27 @@ template <class T>
 T identity_of(Combine kind) {
   using L = std::numeric_limits<std::conditional_t<Float<T>, float, T>>;
   switch (kind) {
-    case Combine::k_mul: return T(1);
+    case Combine::k_mul:
+      return T(1);
     case Combine::k_minimum:
-      if constexpr (Float<T>) return T(L::infinity());
-      else return L::max();
+      if constexpr (Float<T>)
+        return T(L::infinity());
+      else
+        return L::max();
     case Combine::k_maximum:
-      if constexpr (Float<T>) return T(-L::infinity());
-      else return L::lowest();
+      if constexpr (Float<T>)
+        return T(-L::infinity());
+      else
+        return L::lowest();
     case Combine::k_bitand:
-      if constexpr (Bool<T>) return true;
-      else if constexpr (Integer<T>) return static_cast<T>(~wide_bits(T(0)));
-      else break;
-    default: break;
+      if constexpr (Bool<T>)
+        return true;
+      else if constexpr (Integer<T>)
+        return static_cast<T>(~wide_bits(T(0)));
+      else
+        break;
+    default:
+      break;
   }
   return T(0);
 }
@@ -143,10 +199,14 @@ T identity_of(Combine kind) {
 
 Datum binary(Binary kind, const Datum& a, const Datum& b) {
   return visit_dtype(a.dtype(), [&]<class T>() -> Datum {
-    if constexpr (Float<T>) return binary_float<T>(kind, a, b);
-    else if constexpr (Complex<T>) return binary_complex<T>(kind, a, b);
-    else if constexpr (Integer<T>) return binary_integer<T>(kind, a, b);
-    else return binary_bool(kind, a, b);
+    if constexpr (Float<T>)
+      return binary_float<T>(kind, a, b);
+    else if constexpr (Complex<T>)
+      return binary_complex<T>(kind, a, b);
+    else if constexpr (Integer<T>)
+      return binary_integer<T>(kind, a, b);
+    else
+      return binary_bool(kind, a, b);
   });
 }
 
@@ -189,14 +249,22 @@ Datum select(const Datum& condition, const Datum& on_true, const Datum& on_false
 
 Datum combine(Combine kind, const Datum& left, const Datum& right) {
   switch (kind) {
-    case Combine::k_add: return binary(Binary::k_add, left, right);
-    case Combine::k_mul: return binary(Binary::k_mul, left, right);
-    case Combine::k_minimum: return binary(Binary::k_minimum, left, right);
-    case Combine::k_maximum: return binary(Binary::k_maximum, left, right);
-    case Combine::k_bitand: return binary(Binary::k_bitand, left, right);
-    case Combine::k_bitor: return binary(Binary::k_bitor, left, right);
-    case Combine::k_bitxor: return binary(Binary::k_bitxor, left, right);
-    case Combine::k_region: break;
+    case Combine::k_add:
+      return binary(Binary::k_add, left, right);
+    case Combine::k_mul:
+      return binary(Binary::k_mul, left, right);
+    case Combine::k_minimum:
+      return binary(Binary::k_minimum, left, right);
+    case Combine::k_maximum:
+      return binary(Binary::k_maximum, left, right);
+    case Combine::k_bitand:
+      return binary(Binary::k_bitand, left, right);
+    case Combine::k_bitor:
+      return binary(Binary::k_bitor, left, right);
+    case Combine::k_bitxor:
+      return binary(Binary::k_bitxor, left, right);
+    case Combine::k_region:
+      break;
   }
   unreachable_kind();
 }

@@ -2,7 +2,7 @@
 // ops/tile.td, word for word. Folds work on tiles turned so that the folded axis comes first: n rows of `width`.
 #include "epi/ir/interp_elementwise.h"
 #include "epi/ir/interp_machine.h"
-#include "epi/ir/interp_numbers.h"
+#include "epi/ir/lookback.h"
 
 namespace epi::ir::interp {
 namespace {
@@ -147,7 +147,8 @@ Status execute(Machine& m, tile::ReduceOp op) {
   }
   Data x;
   for (mlir::Value source : op.getSources()) x.push_back(turn(m.get(source), cut, true, false));
-  const std::int64_t lanes = op.getLanes() ? std::min<std::int64_t>(static_cast<std::int64_t>(*op.getLanes()), cut.n) : cut.n;
+  const std::int64_t lanes =
+      op.getLanes() ? std::min<std::int64_t>(static_cast<std::int64_t>(*op.getLanes()), cut.n) : cut.n;
   Data results;
   EPI_RETURN_IF_ERROR(reduce_rows(Folder{m, op.getKind(), op.getCombine(), cut.width()}, x, cut.n, lanes, results));
   m.set(op.getResults(), results);
@@ -166,6 +167,32 @@ Status execute(Machine& m, tile::ScanOp op) {
   return {};
 }
 
+namespace {
+
+std::byte* word_of(const View& state, std::int64_t i) {
+  return state.base + i * state.strides[0] * static_cast<std::int64_t>(sizeof(std::uint64_t));
+}
+
+/// Checked mode's look at a chain's state before the first program uses it.
+Status check_state(Machine& m, tile::LookbackOp op, const View& state) {
+  std::vector<DType> dtypes;
+  for (mlir::Value v : op.getAggregates()) dtypes.push_back(tile::dtype_of(v.getType()));
+  const auto items = static_cast<std::uint64_t>(tile::size_of(op.getAggregates()[0].getType()));
+  const auto words = static_cast<std::int64_t>(lookback_words(dtypes, items, m.programs(0)));
+  if (state.extents[0] < words)
+    return m.error(Code::kIndex, op,
+                   "the state has " + std::to_string(state.extents[0]) + " words; " + std::to_string(m.programs(0)) +
+                       " programs need " + std::to_string(words));
+  for (std::int64_t i = 0; i < words; ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, word_of(state, i), sizeof word);
+    if (word) return m.error(Code::kDevice, op, "word " + std::to_string(i) + " of the state is not 0");
+  }
+  return {};
+}
+
+}  // namespace
+
 template <>
 Status execute(Machine& m, tile::LookbackOp op) {
   const View& state = m.get(op.getState()).view();
@@ -173,14 +200,24 @@ Status execute(Machine& m, tile::LookbackOp op) {
   Chain& chain = m.chain(state);
   const std::int64_t mine = m.program(0);
   if (mine == 0) {
+    if (m.checked()) EPI_RETURN_IF_ERROR(check_state(m, op, state));
     chain = {};
     for (auto [identity, aggregate] : llvm::zip(op.getIdentities(), op.getAggregates()))
-      chain.prefix.push_back(repeat(datum_of(identity, tile::element_of(aggregate.getType())), tile::size_of(aggregate.getType())));
+      chain.prefix.push_back(
+          repeat(datum_of(identity, tile::element_of(aggregate.getType())), tile::size_of(aggregate.getType())));
   }
   if (chain.next != mine)
-    return m.error(Code::kDevice, op, "program " + std::to_string(chain.next) +
-                                          " along axis 0 has not been here; every program must look back once a state");
+    return m.error(Code::kDevice, op,
+                   "program " + std::to_string(chain.next) +
+                       " along axis 0 has not been here; every program must look back once a state");
   m.set(op.getResults(), chain.prefix);
+  if (m.checked()) {  // a program's look-back happens after its predecessors'
+    std::byte* const address[] = {state.base};
+    if (mine > 0) m.order().acquire(address, true);
+    m.order().release(address, true);
+  }
+  const std::uint64_t used = 1;  // as on a device, a state serves once: the next chain there needs it cleared
+  if (mine < state.extents[0]) std::memcpy(word_of(state, mine), &used, sizeof used);
   // The fold starts with the first aggregate itself: the identity is only what program 0 gets.
   Data next = aggregates;
   if (mine > 0) EPI_RETURN_IF_ERROR(m.fold(op.getKind(), op.getCombine(), chain.prefix, aggregates, next));

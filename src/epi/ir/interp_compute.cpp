@@ -44,7 +44,8 @@ Status execute(Machine& m, tile::IotaOp op) {
   mlir::Type type = op.getResult().getType();
   const std::size_t axis = op.getAxis();
   Datum out(DType::kInt64, tile::size_of(type));
-  for_each_index(tile::shape_of(type), [&](const Extents& at, std::int64_t i) { out.as<std::int64_t>()[i] = at[axis]; });
+  for_each_index(tile::shape_of(type),
+                 [&](const Extents& at, std::int64_t i) { out.as<std::int64_t>()[i] = at[axis]; });
   m.set(op.getResult(), cast(Cast::k_wrap, out, tile::dtype_of(type)));
   return {};
 }
@@ -59,7 +60,8 @@ Datum pick(const Datum& source, llvm::ArrayRef<std::int64_t> shape, std::int64_t
   for_each_index(shape, [&](const Extents& at, std::int64_t i) {
     std::int64_t from = base;
     for (std::size_t a = 0; a < at.size(); ++a) from += at[a] * strides[a];
-    std::memcpy(out.data() + i * static_cast<std::int64_t>(size), source.data() + from * static_cast<std::int64_t>(size), size);
+    std::memcpy(out.data() + i * static_cast<std::int64_t>(size),
+                source.data() + from * static_cast<std::int64_t>(size), size);
   });
   return out;
 }
@@ -75,7 +77,9 @@ void put(Datum& target, llvm::ArrayRef<std::int64_t> whole, const Datum& source,
          llvm::ArrayRef<std::int64_t> offsets) {
   const Extents strides = row_major(whole);
   const std::int64_t base = linear(offsets, strides);
-  for_each_index(shape, [&](const Extents& at, std::int64_t i) { overwrite(target, base + linear(at, strides), part(source, i, 1)); });
+  for_each_index(shape, [&](const Extents& at, std::int64_t i) {
+    overwrite(target, base + linear(at, strides), part(source, i, 1));
+  });
 }
 
 }  // namespace
@@ -135,7 +139,8 @@ Status execute(Machine& m, tile::InsertOp op) {
   return {};
 }
 
-// -- arithmetic --------------------------------------------------------------------------------------------------------
+// -- arithmetic
+// --------------------------------------------------------------------------------------------------------
 template <>
 Status execute(Machine& m, tile::UnaryOp op) {
   m.set(op.getResult(), unary(static_cast<Unary>(op.getKind()), m.get(op.getOperand())));
@@ -146,10 +151,12 @@ Status execute(Machine& m, tile::BinaryOp op) {
   using tile::BinaryKind;
   const Data x = m.aligned({op.getLhs(), op.getRhs()});
   const BinaryKind k = op.getKind();
-  const bool divides = k == BinaryKind::k_floordiv || k == BinaryKind::k_mod || k == BinaryKind::k_truncdiv || k == BinaryKind::k_rem;
+  const bool divides =
+      k == BinaryKind::k_floordiv || k == BinaryKind::k_mod || k == BinaryKind::k_truncdiv || k == BinaryKind::k_rem;
   if (divides && (op.getFlagZero() || m.checked()))
     if (const std::int64_t at = first_zero(x[1]); at >= 0)
-      EPI_RETURN_IF_ERROR(m.flag(m.error(Code::kDevice, op, "integer division by zero at element " + std::to_string(at))));
+      EPI_RETURN_IF_ERROR(
+          m.flag(m.error(Code::kDevice, op, "integer division by zero at element " + std::to_string(at))));
   m.set(op.getResult(), binary(static_cast<Binary>(k), x[0], x[1]));
   return {};
 }
@@ -173,7 +180,8 @@ Status execute(Machine& m, tile::SelectOp op) {
 }
 template <>
 Status execute(Machine& m, tile::CastOp op) {
-  m.set(op.getResult(), cast(static_cast<Cast>(op.getMode()), m.get(op.getSource()), tile::dtype_of(op.getResult().getType())));
+  m.set(op.getResult(),
+        cast(static_cast<Cast>(op.getMode()), m.get(op.getSource()), tile::dtype_of(op.getResult().getType())));
   return {};
 }
 template <>

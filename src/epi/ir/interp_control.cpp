@@ -50,7 +50,8 @@ Status Machine::run_block(mlir::Block& block) {
 
 Status Machine::call(mlir::func::FuncOp callee, const Data& arguments, Data& results) {
   constexpr int kDeepest = 200;
-  if (depth_ == kDeepest) return error(Code::kDevice, callee, "calls nest more than " + std::to_string(kDeepest) + " deep");
+  if (depth_ == kDeepest)
+    return error(Code::kDevice, callee, "calls nest more than " + std::to_string(kDeepest) + " deep");
   Frame frame;
   Frame* const caller = std::exchange(frame_, &frame);
   ++depth_;
@@ -115,7 +116,8 @@ Status execute(Machine& m, mlir::scf::ForOp op) {
   const auto start = static_cast<__int128>(to_int64(m.get(op.getLowerBound()))[0]);
   const std::int64_t stop = to_int64(m.get(op.getUpperBound()))[0];
   const std::int64_t step = to_int64(m.get(op.getStep()))[0];
-  if (step <= 0) return m.error(Code::kDevice, op, "the loop's step is " + std::to_string(step) + "; it must be positive");
+  if (step <= 0)
+    return m.error(Code::kDevice, op, "the loop's step is " + std::to_string(step) + "; it must be positive");
   Data carried = m.get(op.getInitArgs());
   for (__int128 i = start; i < stop; i += step) {
     m.set(op.getInductionVar(), cast(Cast::k_wrap, Datum::scalar(DType::kInt64, static_cast<std::int64_t>(i)), dtype));

@@ -41,7 +41,8 @@ std::string printed(const std::string& format, T value) {
 std::string convert(const Conversion& c, const Datum& value) {
   const std::string head = "%" + c.spec;
   if (llvm::StringRef("di").contains(c.letter))
-    return printed(head + "lld", static_cast<long long>(cast(Cast::k_saturate, value, DType::kInt64).as<std::int64_t>()[0]));
+    return printed(head + "lld",
+                   static_cast<long long>(cast(Cast::k_saturate, value, DType::kInt64).as<std::int64_t>()[0]));
   if (llvm::StringRef("uxXo").contains(c.letter)) {
     // Negative 32-bit and narrower integers print as their own width does in C: int promotion first.
     const DType to = size_bytes(value.dtype()) <= 4 && is_integer(value.dtype()) ? DType::kUInt32 : DType::kUInt64;
@@ -63,8 +64,10 @@ std::string format_element(llvm::StringRef format, const Data& values, std::int6
       continue;
     }
     const Conversion c = parse_conversion(format, at);
-    if (c.letter == '%') out += '%';
-    else if (c.letter && next < values.size()) out += convert(c, part(values[next++], i, 1));
+    if (c.letter == '%')
+      out += '%';
+    else if (c.letter && next < values.size())
+      out += convert(c, part(values[next++], i, 1));
   }
   return out;
 }
@@ -84,7 +87,8 @@ Status execute(Machine& m, tile::AssertOp op) {
 
 template <>
 Status execute(Machine& m, tile::PrintOp op) {
-  const bool tiles = llvm::any_of(op.getValues(), [](mlir::Value v) { return mlir::isa<mlir::RankedTensorType>(v.getType()); });
+  const bool tiles =
+      llvm::any_of(op.getValues(), [](mlir::Value v) { return mlir::isa<mlir::RankedTensorType>(v.getType()); });
   const Data values = m.aligned(op.getValues());
   const std::int64_t count = values.empty() ? 1 : values[0].count();
   for (std::int64_t i = 0; i < count; ++i) {

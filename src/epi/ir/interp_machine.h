@@ -62,6 +62,7 @@ class Machine {
   [[nodiscard]] std::uint32_t programs(unsigned axis) const { return grid_[axis]; }
   [[nodiscard]] std::int64_t linear_program() const;
   [[nodiscard]] bool checked() const { return options_.checked; }
+  HappensBefore& order() { return order_; }  ///< meaningful in checked mode
   Chain& chain(const View& state) { return chains_[{state.base, program_[1], program_[2]}]; }
 
   // -- effects
@@ -89,6 +90,7 @@ class Machine {
   int depth_ = 0;
   std::map<std::tuple<std::byte*, std::uint32_t, std::uint32_t>, Chain> chains_;
   Shadow shadow_;
+  HappensBefore order_;
   Status flagged_;
 };
 

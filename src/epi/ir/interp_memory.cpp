@@ -24,8 +24,9 @@ void copy_in(DType dtype, std::byte* to, const std::byte* from) {
 }
 
 Status outside(Machine& m, mlir::Operation* op, const View& view, std::span<const std::int64_t> at) {
-  return m.error(Code::kIndex, op, "element " + describe(at) + " is outside argument " + std::to_string(view.argument) +
-                                       " of shape " + describe(view.extents));
+  return m.error(Code::kIndex, op,
+                 "element " + describe(at) + " is outside argument " + std::to_string(view.argument) + " of shape " +
+                     describe(view.extents));
 }
 
 /// Calls access(element of the tile, its address, its coordinates) for each element of `shape` at `offsets` in a view.
@@ -39,8 +40,10 @@ Status for_each_in_tile(Machine& m, mlir::Operation* op, const View& view, llvm:
     if (!status.ok()) return;
     for (std::size_t a = 0; a < at.size(); ++a)  // past the last integer is outside, too
       place[a] = static_cast<std::int64_t>(static_cast<std::uint64_t>(offsets[a]) + static_cast<std::uint64_t>(at[a]));
-    if (inside(view, place)) status = access(i, address(view, place), place);
-    else if (promised && m.checked()) status = outside(m, op, view, place);
+    if (inside(view, place))
+      status = access(i, address(view, place), place);
+    else if (promised && m.checked())
+      status = outside(m, op, view, place);
   });
   return status;
 }
@@ -56,8 +59,10 @@ Status for_each_indexed(Machine& m, mlir::Operation* op, const View& view, mlir:
   for (std::int64_t i = 0; i < count; ++i) {
     if (!chosen.as<bool>()[static_cast<std::size_t>(i)]) continue;
     for (std::size_t a = 0; a < along.size(); ++a) place[a] = along[a][static_cast<std::size_t>(i)];
-    if (inside(view, place)) EPI_RETURN_IF_ERROR(access(i, address(view, place), place));
-    else if (promised && m.checked()) return outside(m, op, view, place);
+    if (inside(view, place))
+      EPI_RETURN_IF_ERROR(access(i, address(view, place), place));
+    else if (promised && m.checked())
+      return outside(m, op, view, place);
   }
   return {};
 }
@@ -79,15 +84,29 @@ Datum own(const Datum& d) { return part(d, 0, d.count()); }
 
 Datum updated(tile::AtomicKind kind, const Datum& old, const Datum& value) {
   switch (kind) {
-    case tile::AtomicKind::k_add: return binary(Binary::k_add, old, value);
-    case tile::AtomicKind::k_minimum: return binary(Binary::k_minimum, old, value);
-    case tile::AtomicKind::k_maximum: return binary(Binary::k_maximum, old, value);
-    case tile::AtomicKind::k_bitand: return binary(Binary::k_bitand, old, value);
-    case tile::AtomicKind::k_bitor: return binary(Binary::k_bitor, old, value);
-    case tile::AtomicKind::k_bitxor: return binary(Binary::k_bitxor, old, value);
-    case tile::AtomicKind::k_exchange: return value;
+    case tile::AtomicKind::k_add:
+      return binary(Binary::k_add, old, value);
+    case tile::AtomicKind::k_minimum:
+      return binary(Binary::k_minimum, old, value);
+    case tile::AtomicKind::k_maximum:
+      return binary(Binary::k_maximum, old, value);
+    case tile::AtomicKind::k_bitand:
+      return binary(Binary::k_bitand, old, value);
+    case tile::AtomicKind::k_bitor:
+      return binary(Binary::k_bitor, old, value);
+    case tile::AtomicKind::k_bitxor:
+      return binary(Binary::k_bitxor, old, value);
+    case tile::AtomicKind::k_exchange:
+      return value;
   }
   __builtin_unreachable();
+}
+
+bool acquires(tile::MemoryOrder order) {
+  return order == tile::MemoryOrder::k_acquire || order == tile::MemoryOrder::k_acq_rel;
+}
+bool releases(tile::MemoryOrder order) {
+  return order == tile::MemoryOrder::k_release || order == tile::MemoryOrder::k_acq_rel;
 }
 
 /// What both atomic ops do: the results are what was there, and change(i, old) is what comes there.
@@ -105,14 +124,23 @@ Status atomically(Machine& m, Op op, F change) {
     overwrite(olds, i, old);
     return {};
   };
+  const bool synchronises = m.checked() && op.getScope() != tile::MemoryScope::k_program;
+  std::vector<std::byte*> addresses;
+  auto collect = [&](std::int64_t, std::byte* p, const Extents&) { return addresses.push_back(p), Status(); };
+  if (synchronises) {
+    EPI_RETURN_IF_ERROR(for_each_indexed(m, op, view, op.getIndices(), op.getMask(), olds.count(), false, collect));
+    m.order().acquire(addresses, acquires(op.getOrder()));
+  }
   EPI_RETURN_IF_ERROR(for_each_indexed(m, op, view, op.getIndices(), op.getMask(), olds.count(), false, access));
+  if (synchronises) m.order().release(addresses, releases(op.getOrder()));
   m.set(op.getResult(), std::move(olds));
   return {};
 }
 
 }  // namespace
 
-// -- views -------------------------------------------------------------------------------------------------------------
+// -- views
+// -------------------------------------------------------------------------------------------------------------
 template <>
 Status execute(Machine& m, tile::DimOp op) {
   m.set(op.getResult(), Datum::scalar(DType::kInt64, m.get(op.getView()).view().extents[op.getAxis()]));
@@ -147,7 +175,8 @@ Status execute(Machine& m, tile::PermuteViewOp op) {
   return {};
 }
 
-// -- memory ------------------------------------------------------------------------------------------------------------
+// -- memory
+// ------------------------------------------------------------------------------------------------------------
 template <>
 Status execute(Machine& m, tile::LoadOp op) {
   const View& view = m.get(op.getView()).view();
@@ -159,7 +188,8 @@ Status execute(Machine& m, tile::LoadOp op) {
     copy_in(view.dtype, out.data() + i * size, p);
     return {};
   };
-  EPI_RETURN_IF_ERROR(for_each_in_tile(m, op, view, tile::shape_of(type), offsets_of(m, op.getOffsets()), op.getInbounds(), access));
+  EPI_RETURN_IF_ERROR(
+      for_each_in_tile(m, op, view, tile::shape_of(type), offsets_of(m, op.getOffsets()), op.getInbounds(), access));
   m.set(op.getResult(), std::move(out));
   return {};
 }
@@ -186,7 +216,8 @@ Status execute(Machine& m, tile::GatherOp op) {
     copy_in(view.dtype, out.data() + i * size, p);
     return {};
   };
-  EPI_RETURN_IF_ERROR(for_each_indexed(m, op, view, op.getIndices(), op.getMask(), out.count(), op.getInbounds(), access));
+  EPI_RETURN_IF_ERROR(
+      for_each_indexed(m, op, view, op.getIndices(), op.getMask(), out.count(), op.getInbounds(), access));
   m.set(op.getResult(), std::move(out));
   return {};
 }
@@ -205,7 +236,8 @@ Status execute(Machine& m, tile::ScatterOp op) {
 template <>
 Status execute(Machine& m, tile::AtomicRmwOp op) {
   const Datum& value = m.get(op.getValue());
-  return atomically(m, op, [&](std::int64_t i, const Datum& old) { return updated(op.getKind(), old, part(value, i, 1)); });
+  return atomically(m, op,
+                    [&](std::int64_t i, const Datum& old) { return updated(op.getKind(), old, part(value, i, 1)); });
 }
 template <>
 Status execute(Machine& m, tile::AtomicCasOp op) {
@@ -217,8 +249,11 @@ Status execute(Machine& m, tile::AtomicCasOp op) {
   });
 }
 template <>
-Status execute(Machine&, tile::FenceOp) {
-  return {};  // programs run one after another
+Status execute(Machine& m, tile::FenceOp op) {
+  // Programs run one after another; only the search for races cares.
+  if (m.checked() && op.getScope() != tile::MemoryScope::k_program)
+    m.order().fence(acquires(op.getOrder()), releases(op.getOrder()));
+  return {};
 }
 
 }  // namespace epi::ir::interp

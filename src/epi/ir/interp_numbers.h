@@ -60,28 +60,44 @@ float round_to_odd(Exact exact) {
 /// A number as a float of type T, rounded once to nearest even.
 template <Float T, class From>
 T to_float(From x) {
-  if constexpr (!HalfFloat<T>) return static_cast<T>(widen(x));
-  else if constexpr (std::is_same_v<From, float>) return T(x);
-  else if constexpr (HalfFloat<From>) return T(static_cast<float>(x));
-  else if constexpr (Bool<From>) return T(x ? 1.0F : 0.0F);
-  else return T(round_to_odd(x));
+  if constexpr (!HalfFloat<T>)
+    return static_cast<T>(widen(x));
+  else if constexpr (std::is_same_v<From, float>)
+    return T(x);
+  else if constexpr (HalfFloat<From>)
+    return T(static_cast<float>(x));
+  else if constexpr (Bool<From>)
+    return T(x ? 1.0F : 0.0F);
+  else
+    return T(round_to_odd(x));
 }
 
 // -- bits ----------------------------------------------------------------------------------------------------------
 template <class T>
-using BitsOf = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+using BitsOf =
+    std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
 template <Float T>
-BitsOf<T> bits_of(T x) { return std::bit_cast<BitsOf<T>>(x); }
+BitsOf<T> bits_of(T x) {
+  return std::bit_cast<BitsOf<T>>(x);
+}
 template <Float T>
 inline constexpr BitsOf<T> kSignBit = static_cast<BitsOf<T>>(BitsOf<T>{1} << (sizeof(T) * 8 - 1));
 template <Float T>
-bool sign_of(T x) { return (bits_of(x) & kSignBit<T>) != 0; }
+bool sign_of(T x) {
+  return (bits_of(x) & kSignBit<T>) != 0;
+}
 template <Float T>
-bool is_nan(T x) { return std::isnan(widen(x)); }
+bool is_nan(T x) {
+  return std::isnan(widen(x));
+}
 template <Float T>
-T with_bits(std::uint64_t bits) { return std::bit_cast<T>(static_cast<BitsOf<T>>(bits)); }
+T with_bits(std::uint64_t bits) {
+  return std::bit_cast<T>(static_cast<BitsOf<T>>(bits));
+}
 template <Float T>
-T negate(T x) { return with_bits<T>(bits_of(x) ^ kSignBit<T>); }
+T negate(T x) {
+  return with_bits<T>(bits_of(x) ^ kSignBit<T>);
+}
 template <Float T>
 T next_after(T x, T toward) {
   if (is_nan(x) || is_nan(toward)) return T(std::numeric_limits<float>::quiet_NaN());
@@ -95,7 +111,9 @@ T next_after(T x, T toward) {
 template <Integer T>
 inline constexpr int kWidth = static_cast<int>(sizeof(T) * 8);
 template <Integer T>
-std::uint64_t wide_bits(T x) { return static_cast<std::uint64_t>(x); }
+std::uint64_t wide_bits(T x) {
+  return static_cast<std::uint64_t>(x);
+}
 template <Integer T>
 T trunc_div(T a, T b) {
   if (b == 0) return 0;
@@ -144,8 +162,10 @@ template <Integer T>
 T shift_right(T a, T n) {
   using U = std::make_unsigned_t<T>;
   const bool all = static_cast<U>(n) >= static_cast<U>(kWidth<T>);
-  if constexpr (std::is_signed_v<T>) return static_cast<T>(a >> (all ? kWidth<T> - 1 : static_cast<int>(n)));
-  else return all ? T{0} : static_cast<T>(a >> n);
+  if constexpr (std::is_signed_v<T>)
+    return static_cast<T>(a >> (all ? kWidth<T> - 1 : static_cast<int>(n)));
+  else
+    return all ? T{0} : static_cast<T>(a >> n);
 }
 template <Integer T>
 T mul_high(T a, T b) {
@@ -153,7 +173,8 @@ T mul_high(T a, T b) {
   return static_cast<T>((static_cast<W>(a) * static_cast<W>(b)) >> kWidth<T>);
 }
 
-// -- floats ------------------------------------------------------------------------------------------------------------
+// -- floats
+// ------------------------------------------------------------------------------------------------------------
 /// NumPy's floor division and remainder, from one fmod.
 template <std::floating_point T>
 T floor_mod(T a, T b) {
@@ -180,23 +201,31 @@ bool less(T a, T b) {
 }
 template <class T>
 T minimum(T a, T b) {
-  if constexpr (Float<T>) return is_nan(a) ? a : is_nan(b) ? b : less(b, a) ? b : a;
-  else return b < a ? b : a;
+  if constexpr (Float<T>)
+    return is_nan(a) ? a : is_nan(b) ? b : less(b, a) ? b : a;
+  else
+    return b < a ? b : a;
 }
 template <class T>
 T maximum(T a, T b) {
-  if constexpr (Float<T>) return is_nan(a) ? a : is_nan(b) ? b : less(a, b) ? b : a;
-  else return a < b ? b : a;
+  if constexpr (Float<T>)
+    return is_nan(a) ? a : is_nan(b) ? b : less(a, b) ? b : a;
+  else
+    return a < b ? b : a;
 }
 template <class T>
 T number_min(T a, T b) {
-  if constexpr (Float<T>) return is_nan(a) ? b : is_nan(b) ? a : minimum(a, b);
-  else return minimum(a, b);
+  if constexpr (Float<T>)
+    return is_nan(a) ? b : is_nan(b) ? a : minimum(a, b);
+  else
+    return minimum(a, b);
 }
 template <class T>
 T number_max(T a, T b) {
-  if constexpr (Float<T>) return is_nan(a) ? b : is_nan(b) ? a : maximum(a, b);
-  else return maximum(a, b);
+  if constexpr (Float<T>)
+    return is_nan(a) ? b : is_nan(b) ? a : maximum(a, b);
+  else
+    return maximum(a, b);
 }
 /// a*b + c rounded once. Halves: the product is exact in double; the sum is rounded to odd, then to the format.
 template <Float T>
@@ -219,7 +248,8 @@ T fused(T a, T b, T c) {
   }
 }
 
-// -- complex -------------------------------------------------------------------------------------------------------------
+// -- complex
+// -------------------------------------------------------------------------------------------------------------
 template <Complex T>
 T multiply(T a, T b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};

@@ -10,31 +10,34 @@ void Shadow::add(const View& view) {
   granule_ = std::gcd(granule_, step);
 }
 
-Conflict Shadow::check(const Touch& t, std::int64_t who, Access access, bool was_initialised) {
-  auto other = [&](std::int64_t last, std::int64_t first) { return last >= 0 && last != who ? last : first != who ? first : -1; };
+Conflict Shadow::check(const Touch& t, const HappensBefore& order, Access access, bool was_initialised) {
   if (access != Access::kWrite && !was_initialised && !t.written) return {Conflict::kUninitialised, -1, access};
-  if (t.writer >= 0 && t.writer != who) return {Conflict::kRace, t.writer, Access::kWrite};
+  auto races = [&](Moment m) { return m.exists() && !order.knows(m); };
+  if (races(t.writer)) return {Conflict::kRace, t.writer.program, Access::kWrite};
   if (access != Access::kAtomic)
-    if (const auto p = other(t.atomic, t.first_atomic); p >= 0) return {Conflict::kRace, p, Access::kAtomic};
+    for (Moment m : {t.last_atomic, t.first_atomic})
+      if (races(m)) return {Conflict::kRace, m.program, Access::kAtomic};
   if (access != Access::kRead)
-    if (const auto p = other(t.reader, t.first_reader); p >= 0) return {Conflict::kRace, p, Access::kRead};
+    for (Moment m : {t.last_reader, t.first_reader})
+      if (races(m)) return {Conflict::kRace, m.program, Access::kRead};
   return {};
 }
 
-Conflict Shadow::touch(const std::byte* address, std::size_t size, std::int64_t who, Access access,
+Conflict Shadow::touch(const std::byte* address, std::size_t size, const HappensBefore& order, Access access,
                        bool was_initialised) {
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   for (std::uintptr_t at = begin; at < begin + size; at += granule_) {
     Touch& t = touches_[at / granule_];
-    if (const Conflict c = check(t, who, access, was_initialised); c.kind != Conflict::kNone) return c;
+    if (const Conflict c = check(t, order, access, was_initialised); c.kind != Conflict::kNone) return c;
     if (access == Access::kRead) {
-      t.reader = who;
-      if (t.first_reader < 0) t.first_reader = who;
-    } else if (access == Access::kWrite) {
-      t.writer = who;
+      if (!t.first_reader.exists()) t.first_reader = order.now();
+      t.last_reader = order.now();
+    } else if (access == Access::kAtomic) {
+      if (!t.first_atomic.exists()) t.first_atomic = order.now();
+      t.last_atomic = order.now();
     } else {
-      t.atomic = who;
-      if (t.first_atomic < 0) t.first_atomic = who;
+      t = {};  // whoever knows this write knows what it knew
+      t.writer = order.now();
     }
     t.written = t.written || access != Access::kRead;
   }

@@ -24,18 +24,26 @@ template <Integer T>
 Datum unary_integer(Unary kind, const Datum& x) {
   const DType d = x.dtype();
   switch (kind) {
-    case Unary::k_neg: return map<T, T>(d, x, [](T v) { return T(0 - wide_bits(v)); });
-    case Unary::k_abs: return map<T, T>(d, x, [](T v) { return v > T{0} ? v : T(0 - wide_bits(v)); });
-    case Unary::k_bitnot: return map<T, T>(d, x, [](T v) { return T(~wide_bits(v)); });
-    case Unary::k_sign: return map<T, T>(d, x, [](T v) { return v > T{0} ? T(1) : v == T{0} ? T(0) : T(-1); });
+    case Unary::k_neg:
+      return map<T, T>(d, x, [](T v) { return T(0 - wide_bits(v)); });
+    case Unary::k_abs:
+      return map<T, T>(d, x, [](T v) { return v > T{0} ? v : T(0 - wide_bits(v)); });
+    case Unary::k_bitnot:
+      return map<T, T>(d, x, [](T v) { return T(~wide_bits(v)); });
+    case Unary::k_sign:
+      return map<T, T>(d, x, [](T v) { return v > T{0} ? T(1) : v == T{0} ? T(0) : T(-1); });
     case Unary::k_floor:
     case Unary::k_ceil:
     case Unary::k_trunc:
-    case Unary::k_rint: return x;
+    case Unary::k_rint:
+      return x;
     case Unary::k_isnan:
-    case Unary::k_isinf: return Datum(DType::kBool, x.count());
-    case Unary::k_isfinite: return map<T, bool>(DType::kBool, x, [](T) { return true; });
-    default: unreachable_kind();
+    case Unary::k_isinf:
+      return Datum(DType::kBool, x.count());
+    case Unary::k_isfinite:
+      return map<T, bool>(DType::kBool, x, [](T) { return true; });
+    default:
+      unreachable_kind();
   }
 }
 
@@ -46,23 +54,37 @@ Datum unary_float(Unary kind, const Datum& x) {
   auto wide = [&](auto f) { return map<T, T>(d, x, [f](T v) { return T(f(widen(v))); }); };
   auto test = [&](auto f) { return map<T, bool>(DType::kBool, x, f); };
   switch (kind) {
-    case Unary::k_neg: return map<T, T>(d, x, [](T v) { return negate(v); });
-    case Unary::k_abs: return map<T, T>(d, x, [](T v) { return sign_of(v) ? negate(v) : v; });
-    case Unary::k_sqrt: return wide([](W v) { return std::sqrt(v); });
-    case Unary::k_floor: return wide([](W v) { return std::floor(v); });
-    case Unary::k_ceil: return wide([](W v) { return std::ceil(v); });
-    case Unary::k_trunc: return wide([](W v) { return std::trunc(v); });
-    case Unary::k_rint: return wide([](W v) { return std::nearbyint(v); });
-    case Unary::k_sign: return wide([](W v) { return v > 0 ? W{1} : v < 0 ? W{-1} : v == 0 ? W{0} : v; });
-    case Unary::k_isnan: return test([](T v) { return is_nan(v); });
-    case Unary::k_isinf: return test([](T v) { return std::isinf(widen(v)); });
-    case Unary::k_isfinite: return test([](T v) { return std::isfinite(widen(v)); });
-    case Unary::k_signbit: return test([](T v) { return sign_of(v); });
+    case Unary::k_neg:
+      return map<T, T>(d, x, [](T v) { return negate(v); });
+    case Unary::k_abs:
+      return map<T, T>(d, x, [](T v) { return sign_of(v) ? negate(v) : v; });
+    case Unary::k_sqrt:
+      return wide([](W v) { return std::sqrt(v); });
+    case Unary::k_floor:
+      return wide([](W v) { return std::floor(v); });
+    case Unary::k_ceil:
+      return wide([](W v) { return std::ceil(v); });
+    case Unary::k_trunc:
+      return wide([](W v) { return std::trunc(v); });
+    case Unary::k_rint:
+      return wide([](W v) { return std::nearbyint(v); });
+    case Unary::k_sign:
+      return wide([](W v) { return v > 0 ? W{1} : v < 0 ? W{-1} : v == 0 ? W{0} : v; });
+    case Unary::k_isnan:
+      return test([](T v) { return is_nan(v); });
+    case Unary::k_isinf:
+      return test([](T v) { return std::isinf(widen(v)); });
+    case Unary::k_isfinite:
+      return test([](T v) { return std::isfinite(widen(v)); });
+    case Unary::k_signbit:
+      return test([](T v) { return sign_of(v); });
     case Unary::k_bitnot:
     case Unary::k_real:
     case Unary::k_imag:
-    case Unary::k_conj: unreachable_kind();
-    default: return wide([kind](W v) { return math_unary(kind, v); });
+    case Unary::k_conj:
+      unreachable_kind();
+    default:
+      return wide([kind](W v) { return math_unary(kind, v); });
   }
 }
 
@@ -73,16 +95,24 @@ Datum unary_complex(Unary kind, const Datum& x) {
   const DType part = sizeof(P) == 4 ? DType::kFloat32 : DType::kFloat64;
   auto test = [&](auto f) { return map<T, bool>(DType::kBool, x, f); };
   switch (kind) {
-    case Unary::k_neg: return map<T, T>(d, x, [](T v) { return T(-v.real(), -v.imag()); });
-    case Unary::k_conj: return map<T, T>(d, x, [](T v) { return T(v.real(), -v.imag()); });
+    case Unary::k_neg:
+      return map<T, T>(d, x, [](T v) { return T(-v.real(), -v.imag()); });
+    case Unary::k_conj:
+      return map<T, T>(d, x, [](T v) { return T(v.real(), -v.imag()); });
     case Unary::k_abs:
       return map<T, P>(part, x, [](T v) { return math_binary(Binary::k_hypot, v.real(), v.imag()); });
-    case Unary::k_real: return map<T, P>(part, x, [](T v) { return v.real(); });
-    case Unary::k_imag: return map<T, P>(part, x, [](T v) { return v.imag(); });
-    case Unary::k_isnan: return test([](T v) { return std::isnan(v.real()) || std::isnan(v.imag()); });
-    case Unary::k_isinf: return test([](T v) { return std::isinf(v.real()) || std::isinf(v.imag()); });
-    case Unary::k_isfinite: return test([](T v) { return std::isfinite(v.real()) && std::isfinite(v.imag()); });
-    default: unreachable_kind();
+    case Unary::k_real:
+      return map<T, P>(part, x, [](T v) { return v.real(); });
+    case Unary::k_imag:
+      return map<T, P>(part, x, [](T v) { return v.imag(); });
+    case Unary::k_isnan:
+      return test([](T v) { return std::isnan(v.real()) || std::isnan(v.imag()); });
+    case Unary::k_isinf:
+      return test([](T v) { return std::isinf(v.real()) || std::isinf(v.imag()); });
+    case Unary::k_isfinite:
+      return test([](T v) { return std::isfinite(v.real()) && std::isfinite(v.imag()); });
+    default:
+      unreachable_kind();
   }
 }
 

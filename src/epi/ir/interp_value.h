@@ -21,8 +21,8 @@ struct View {
   DType dtype = DType::kInt32;
   std::byte* base = nullptr;
   Extents extents;
-  Extents strides;  ///< in elements
-  int argument = 0; ///< which argument it came from
+  Extents strides;   ///< in elements
+  int argument = 0;  ///< which argument it came from
 };
 
 /// `count` elements of a dtype (a scalar is one element), or a view. The shape is the IR type's business.
@@ -70,12 +70,15 @@ using Data = std::vector<Datum>;
 /// Elements [begin, begin + count) of `source`.
 inline Datum part(const Datum& source, std::int64_t begin, std::int64_t count) {
   Datum out(source.dtype(), count);
-  if (count) std::memcpy(out.data(), source.data() + begin * static_cast<std::int64_t>(size_bytes(source.dtype())), out.bytes());
+  if (count)
+    std::memcpy(out.data(), source.data() + begin * static_cast<std::int64_t>(size_bytes(source.dtype())), out.bytes());
   return out;
 }
 /// Writes all of `source` over the elements of `target` from `begin`.
 inline void overwrite(Datum& target, std::int64_t begin, const Datum& source) {
-  if (source.count()) std::memcpy(target.data() + begin * static_cast<std::int64_t>(size_bytes(source.dtype())), source.data(), source.bytes());
+  if (source.count())
+    std::memcpy(target.data() + begin * static_cast<std::int64_t>(size_bytes(source.dtype())), source.data(),
+                source.bytes());
 }
 /// `count` copies of a single element; `source` itself where it has that many already.
 inline Datum repeat(const Datum& source, std::int64_t count) {

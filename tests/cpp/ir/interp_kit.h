@@ -97,10 +97,13 @@ inline Value i64(Builder& b, std::int64_t v) { return number(b, DType::kInt64, v
 inline Value i32(Builder& b, std::int64_t v) { return number(b, DType::kInt32, v); }
 inline Value f32(Builder& b, double v) { return b.constant(Scalar::of_float(DType::kFloat32, v)); }
 inline Values zeros(Builder& b, std::size_t rank) { return Values(rank, i64(b, 0)); }
-inline Value load_all(Builder& b, Value view, const Shape& shape) { return b.load(view, zeros(b, shape.size()), shape); }
+inline Value load_all(Builder& b, Value view, const Shape& shape) {
+  return b.load(view, zeros(b, shape.size()), shape);
+}
 inline void store_all(Builder& b, Value view, Value tile) {
   const std::size_t rank = b.type(view).shape.size();
-  b.store(view, zeros(b, rank), b.type(tile).kind == TypeInfo::kScalar ? b.reshape(b.broadcast(tile, Shape{1}), Shape(rank, 1)) : tile);
+  b.store(view, zeros(b, rank),
+          b.type(tile).kind == TypeInfo::kScalar ? b.reshape(b.broadcast(tile, Shape{1}), Shape(rank, 1)) : tile);
 }
 
 /// f over whole input tiles, its result stored to an array of `shape`.
@@ -125,15 +128,22 @@ inline double plain(Half x) { return static_cast<float>(x); }
 inline double plain(BFloat16 x) { return static_cast<float>(x); }
 template <class T>
   requires std::is_integral_v<T>
-auto plain(T x) { return +x; }
+auto plain(T x) {
+  return +x;
+}
 template <class T>
-std::complex<double> plain(std::complex<T> x) { return {x.real(), x.imag()}; }
+std::complex<double> plain(std::complex<T> x) {
+  return {x.real(), x.imag()};
+}
 
 template <class T>
 bool same(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return a == b;
-  else if constexpr (requires { a.real(); }) return same(a.real(), b.real()) && same(a.imag(), b.imag());
-  else return std::isnan(plain(a)) ? std::isnan(plain(b)) : std::memcmp(&a, &b, sizeof(T)) == 0;
+  if constexpr (std::is_integral_v<T>)
+    return a == b;
+  else if constexpr (requires { a.real(); })
+    return same(a.real(), b.real()) && same(a.imag(), b.imag());
+  else
+    return std::isnan(plain(a)) ? std::isnan(plain(b)) : std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 template <class T>
 void expect_same(const Array<T>& got, const std::vector<T>& wanted, const std::string& what = "") {

@@ -14,7 +14,20 @@ TYPED_TEST_SUITE(Integers, IntegerTypes);
 template <class T>
 std::vector<T> integer_values() {
   using L = std::numeric_limits<T>;
-  return {0, 1, 2, 3, 7, static_cast<T>(-1), static_cast<T>(-2), static_cast<T>(-7), L::min(), T(L::min() + 1), L::max(), T(L::max() - 1), T(L::max() / 3), 100};
+  return {0,
+          1,
+          2,
+          3,
+          7,
+          static_cast<T>(-1),
+          static_cast<T>(-2),
+          static_cast<T>(-7),
+          L::min(),
+          T(L::min() + 1),
+          L::max(),
+          T(L::max() - 1),
+          T(L::max() / 3),
+          100};
 }
 
 using Wide = __int128;
@@ -26,45 +39,65 @@ Wide reference(Binary kind, Wide a, Wide b) {
   constexpr int width = sizeof(T) * 8;
   const bool wide_shift = b < 0 || b >= width;
   switch (kind) {
-    case Binary::k_add: return a + b;
-    case Binary::k_sub: return a - b;
-    case Binary::k_mul: return static_cast<Wide>(static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b));
-    case Binary::k_floordiv: return floor_of(a, b);
-    case Binary::k_mod: return b == 0 ? 0 : a - floor_of(a, b) * b;
-    case Binary::k_truncdiv: return b == 0 ? 0 : a / b;
-    case Binary::k_rem: return b == 0 ? 0 : a % b;
+    case Binary::k_add:
+      return a + b;
+    case Binary::k_sub:
+      return a - b;
+    case Binary::k_mul:
+      return static_cast<Wide>(static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b));
+    case Binary::k_floordiv:
+      return floor_of(a, b);
+    case Binary::k_mod:
+      return b == 0 ? 0 : a - floor_of(a, b) * b;
+    case Binary::k_truncdiv:
+      return b == 0 ? 0 : a / b;
+    case Binary::k_rem:
+      return b == 0 ? 0 : a % b;
     case Binary::k_minimum:
-    case Binary::k_fmin: return a < b ? a : b;
+    case Binary::k_fmin:
+      return a < b ? a : b;
     case Binary::k_maximum:
-    case Binary::k_fmax: return a > b ? a : b;
-    case Binary::k_bitand: return a & b;
-    case Binary::k_bitor: return a | b;
-    case Binary::k_bitxor: return a ^ b;
-    case Binary::k_shl: return wide_shift ? 0 : static_cast<Wide>(static_cast<unsigned __int128>(a) << b);
-    case Binary::k_shr: return wide_shift ? (a < 0 ? -1 : 0) : a >> b;
+    case Binary::k_fmax:
+      return a > b ? a : b;
+    case Binary::k_bitand:
+      return a & b;
+    case Binary::k_bitor:
+      return a | b;
+    case Binary::k_bitxor:
+      return a ^ b;
+    case Binary::k_shl:
+      return wide_shift ? 0 : static_cast<Wide>(static_cast<unsigned __int128>(a) << b);
+    case Binary::k_shr:
+      return wide_shift ? (a < 0 ? -1 : 0) : a >> b;
     case Binary::k_mulhi:
-      return std::is_signed_v<T> ? (a * b) >> width
-                                 : static_cast<Wide>((static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b)) >> width);
-    default: ADD_FAILURE(); return 0;
+      return std::is_signed_v<T>
+                 ? (a * b) >> width
+                 : static_cast<Wide>((static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b)) >> width);
+    default:
+      ADD_FAILURE();
+      return 0;
   }
 }
 
 TYPED_TEST(Integers, BinaryKindsWrapAndDivideAsDefined) {
   using T = TypeParam;
   const auto [a, b] = pairs(integer_values<T>());
-  for (Binary kind : {Binary::k_add, Binary::k_sub, Binary::k_mul, Binary::k_floordiv, Binary::k_mod, Binary::k_truncdiv,
-                      Binary::k_rem, Binary::k_minimum, Binary::k_maximum, Binary::k_fmin, Binary::k_fmax,
-                      Binary::k_bitand, Binary::k_bitor, Binary::k_bitxor, Binary::k_shl, Binary::k_shr, Binary::k_mulhi}) {
+  for (Binary kind :
+       {Binary::k_add, Binary::k_sub, Binary::k_mul, Binary::k_floordiv, Binary::k_mod, Binary::k_truncdiv,
+        Binary::k_rem, Binary::k_minimum, Binary::k_maximum, Binary::k_fmin, Binary::k_fmax, Binary::k_bitand,
+        Binary::k_bitor, Binary::k_bitxor, Binary::k_shl, Binary::k_shr, Binary::k_mulhi}) {
     std::vector<T> wanted;
     for (std::int64_t i = 0; i < a.size(); ++i) wanted.push_back(static_cast<T>(reference<T>(kind, a[i], b[i])));
-    const auto got = compute<T>(a.shape(), [&](Builder& b2, const Values& v) { return b2.binary(kind, v[0], v[1]); }, a, b);
+    const auto got =
+        compute<T>(a.shape(), [&](Builder& b2, const Values& v) { return b2.binary(kind, v[0], v[1]); }, a, b);
     expect_same(got, wanted, "binary kind " + std::to_string(static_cast<unsigned>(kind)));
   }
 }
 
 TYPED_TEST(Integers, PowerWrapsAndNegativeExponentsGiveZeroButForOnes) {
   using T = TypeParam;
-  const auto [a, b] = pairs(std::vector<T>{0, 1, 2, 3, 10, 63, 64, static_cast<T>(-1), static_cast<T>(-2), static_cast<T>(-3)});
+  const auto [a, b] =
+      pairs(std::vector<T>{0, 1, 2, 3, 10, 63, 64, static_cast<T>(-1), static_cast<T>(-2), static_cast<T>(-3)});
   std::vector<T> wanted;
   for (std::int64_t i = 0; i < a.size(); ++i) {
     T r = 1;
@@ -79,7 +112,9 @@ TYPED_TEST(Integers, PowerWrapsAndNegativeExponentsGiveZeroButForOnes) {
     }
     wanted.push_back(r);
   }
-  expect_same(compute<T>(a.shape(), [](Builder& b2, const Values& v) { return b2.binary(Binary::k_pow, v[0], v[1]); }, a, b), wanted);
+  expect_same(compute<T>(
+                  a.shape(), [](Builder& b2, const Values& v) { return b2.binary(Binary::k_pow, v[0], v[1]); }, a, b),
+              wanted);
 }
 
 TYPED_TEST(Integers, UnaryKinds) {
@@ -88,14 +123,16 @@ TYPED_TEST(Integers, UnaryKinds) {
   auto check = [&](Unary kind, auto f) {
     std::vector<T> wanted;
     for (T v : x.values()) wanted.push_back(static_cast<T>(f(static_cast<Wide>(v))));
-    expect_same(compute<T>(x.shape(), [&](Builder& b, const Values& v) { return b.unary(kind, v[0]); }, x), wanted,
-                "unary kind " + std::to_string(static_cast<unsigned>(kind)));
+    expect_same(compute<T>(
+                    x.shape(), [&](Builder& b, const Values& v) { return b.unary(kind, v[0]); }, x),
+                wanted, "unary kind " + std::to_string(static_cast<unsigned>(kind)));
   };
   check(Unary::k_neg, [](Wide v) { return -v; });
   check(Unary::k_abs, [](Wide v) { return v < 0 ? -v : v; });
   check(Unary::k_bitnot, [](Wide v) { return ~v; });
   check(Unary::k_sign, [](Wide v) { return (v > 0) - (v < 0); });
-  for (Unary kind : {Unary::k_floor, Unary::k_ceil, Unary::k_trunc, Unary::k_rint}) check(kind, [](Wide v) { return v; });
+  for (Unary kind : {Unary::k_floor, Unary::k_ceil, Unary::k_trunc, Unary::k_rint})
+    check(kind, [](Wide v) { return v; });
   for (Unary kind : {Unary::k_isnan, Unary::k_isinf, Unary::k_isfinite}) {
     const auto got = compute<bool>(x.shape(), [&](Builder& b, const Values& v) { return b.unary(kind, v[0]); }, x);
     for (std::int64_t i = 0; i < x.size(); ++i) EXPECT_EQ(got[i], kind == Unary::k_isfinite);
@@ -106,7 +143,8 @@ TYPED_TEST(Integers, ComparesBySign) {
   using T = TypeParam;
   const auto [a, b] = pairs(integer_values<T>());
   auto check = [&, &a = a, &b = b](Compare kind, auto f) {
-    const auto got = compute<bool>(a.shape(), [&](Builder& b2, const Values& v) { return b2.compare(kind, v[0], v[1]); }, a, b);
+    const auto got =
+        compute<bool>(a.shape(), [&](Builder& b2, const Values& v) { return b2.compare(kind, v[0], v[1]); }, a, b);
     for (std::int64_t i = 0; i < a.size(); ++i) EXPECT_EQ(got[i], f(Wide(a[i]), Wide(b[i])));
   };
   check(Compare::k_eq, std::equal_to<>());
@@ -117,24 +155,39 @@ TYPED_TEST(Integers, ComparesBySign) {
   check(Compare::k_ge, std::greater_equal<>());
 }
 
-// -- floats ------------------------------------------------------------------------------------------------------------
+// -- floats
+// ------------------------------------------------------------------------------------------------------------
 template <class T>
 struct Format;
 template <>
-struct Format<Half> { static constexpr int digits = 11, least = -24; };
+struct Format<Half> {
+  static constexpr int digits = 11, least = -24;
+};
 template <>
-struct Format<BFloat16> { static constexpr int digits = 8, least = -133; };
+struct Format<BFloat16> {
+  static constexpr int digits = 8, least = -133;
+};
 template <>
-struct Format<float> { static constexpr int digits = 24, least = -149; };
+struct Format<float> {
+  static constexpr int digits = 24, least = -149;
+};
 template <>
-struct Format<double> { static constexpr int digits = 53, least = -1074; };
+struct Format<double> {
+  static constexpr int digits = 53, least = -1074;
+};
 template <class T>
-constexpr double largest() { return std::is_same_v<T, Half> ? 65504.0 : std::is_same_v<T, BFloat16> ? 0x1.fep127 : std::is_same_v<T, float> ? 0x1.fffffep127 : 0x1.fffffffffffffp1023; }
+constexpr double largest() {
+  return std::is_same_v<T, Half>       ? 65504.0
+         : std::is_same_v<T, BFloat16> ? 0x1.fep127
+         : std::is_same_v<T, float>    ? 0x1.fffffep127
+                                       : 0x1.fffffffffffffp1023;
+}
 
 /// x rounded to nearest even in T's format, by definition.
 template <class T>
 T rounded(double x) {
-  if constexpr (std::is_same_v<T, double>) return x;
+  if constexpr (std::is_same_v<T, double>)
+    return x;
   else {
     if (x == 0 || !std::isfinite(x)) return static_cast<T>(static_cast<float>(x));
     const int quantum = std::max(std::ilogb(x) + 1 - Format<T>::digits, Format<T>::least);
@@ -174,7 +227,9 @@ TYPED_TEST(Floats, BinaryKindsRoundOnce) {
   auto check = [&, &a = a, &b = b](const char* what, Binary kind, auto f) {
     std::vector<T> wanted;
     for (std::int64_t i = 0; i < a.size(); ++i) wanted.push_back(rounded<T>(f(plain(a[i]), plain(b[i]))));
-    expect_same(compute<T>(a.shape(), [&](Builder& b2, const Values& v) { return b2.binary(kind, v[0], v[1]); }, a, b), wanted, what);
+    expect_same(compute<T>(
+                    a.shape(), [&](Builder& b2, const Values& v) { return b2.binary(kind, v[0], v[1]); }, a, b),
+                wanted, what);
   };
   check("add", Binary::k_add, [](double x, double y) { return x + y; });
   check("sub", Binary::k_sub, [](double x, double y) { return x - y; });
@@ -182,25 +237,43 @@ TYPED_TEST(Floats, BinaryKindsRoundOnce) {
   check("div", Binary::k_div, [](double x, double y) { return x / y; });
   check("rem", Binary::k_rem, [](double x, double y) { return std::fmod(x, y); });
   check("copysign", Binary::k_copysign, [](double x, double y) { return std::copysign(x, y); });
-  check("minimum", Binary::k_minimum, [](double x, double y) { return std::isnan(x) || std::isnan(y) ? kNaN : less_by_sign(x, y) ? x : y; });
-  check("maximum", Binary::k_maximum, [](double x, double y) { return std::isnan(x) || std::isnan(y) ? kNaN : less_by_sign(x, y) ? y : x; });
-  check("fmin", Binary::k_fmin, [](double x, double y) { return std::isnan(x) ? y : std::isnan(y) ? x : less_by_sign(x, y) ? x : y; });
-  check("fmax", Binary::k_fmax, [](double x, double y) { return std::isnan(x) ? y : std::isnan(y) ? x : less_by_sign(x, y) ? y : x; });
+  check("minimum", Binary::k_minimum, [](double x, double y) {
+    return std::isnan(x) || std::isnan(y) ? kNaN : less_by_sign(x, y) ? x : y;
+  });
+  check("maximum", Binary::k_maximum, [](double x, double y) {
+    return std::isnan(x) || std::isnan(y) ? kNaN : less_by_sign(x, y) ? y : x;
+  });
+  check("fmin", Binary::k_fmin, [](double x, double y) {
+    return std::isnan(x) ? y : std::isnan(y) ? x : less_by_sign(x, y) ? x : y;
+  });
+  check("fmax", Binary::k_fmax, [](double x, double y) {
+    return std::isnan(x) ? y : std::isnan(y) ? x : less_by_sign(x, y) ? y : x;
+  });
 }
 
 TYPED_TEST(Floats, FloorDivisionAndRemainderAreNumPys) {
   using T = TypeParam;
   auto t = [](double x) { return rounded<T>(x); };
-  const Array<T> a{t(1), t(-1), t(0), t(1), t(-1), t(1), t(kInf), t(-0.0), t(0), t(-0.0), t(5), t(-5), t(5.5), t(-5.5), t(kNaN), t(1)};
-  const Array<T> b{t(0), t(0), t(0), t(kInf), t(kInf), t(-kInf), t(1), t(1), t(-1), t(-1), t(-3), t(3), t(2), t(2), t(1), t(kNaN)};
+  const Array<T> a{t(1), t(-1),   t(0), t(1),  t(-1),  t(1),    t(kInf), t(-0.0),
+                   t(0), t(-0.0), t(5), t(-5), t(5.5), t(-5.5), t(kNaN), t(1)};
+  const Array<T> b{t(0),  t(0),  t(0),  t(kInf), t(kInf), t(-kInf), t(1), t(1),
+                   t(-1), t(-1), t(-3), t(3),    t(2),    t(2),     t(1), t(kNaN)};
   std::vector<T> quotients;
   std::vector<T> rests;
-  for (double q : {kInf, -kInf, kNaN, 0.0, -1.0, -1.0, kNaN, -0.0, -0.0, 0.0, -2.0, -2.0, 2.0, -3.0, kNaN, kNaN}) quotients.push_back(t(q));
-  for (double r : {kNaN, kNaN, kNaN, 1.0, kInf, -kInf, kNaN, 0.0, -0.0, -0.0, -1.0, 1.0, 1.5, 0.5, kNaN, kNaN}) rests.push_back(t(r));
-  expect_same(compute<T>(a.shape(), [](Builder& k, const Values& v) { return k.binary(Binary::k_floordiv, v[0], v[1]); }, a, b), quotients, "floordiv");
-  expect_same(compute<T>(a.shape(), [](Builder& k, const Values& v) { return k.binary(Binary::k_mod, v[0], v[1]); }, a, b), rests, "mod");
+  for (double q : {kInf, -kInf, kNaN, 0.0, -1.0, -1.0, kNaN, -0.0, -0.0, 0.0, -2.0, -2.0, 2.0, -3.0, kNaN, kNaN})
+    quotients.push_back(t(q));
+  for (double r : {kNaN, kNaN, kNaN, 1.0, kInf, -kInf, kNaN, 0.0, -0.0, -0.0, -1.0, 1.0, 1.5, 0.5, kNaN, kNaN})
+    rests.push_back(t(r));
+  expect_same(
+      compute<T>(
+          a.shape(), [](Builder& k, const Values& v) { return k.binary(Binary::k_floordiv, v[0], v[1]); }, a, b),
+      quotients, "floordiv");
+  expect_same(compute<T>(
+                  a.shape(), [](Builder& k, const Values& v) { return k.binary(Binary::k_mod, v[0], v[1]); }, a, b),
+              rests, "mod");
   for (std::size_t i = 0; i < rests.size(); ++i)
-    EXPECT_TRUE(same(rests[i], rounded<T>(numpy_mod(plain(a[static_cast<std::int64_t>(i)]), plain(b[static_cast<std::int64_t>(i)])))));
+    EXPECT_TRUE(same(rests[i], rounded<T>(numpy_mod(plain(a[static_cast<std::int64_t>(i)]),
+                                                    plain(b[static_cast<std::int64_t>(i)])))));
 }
 
 TYPED_TEST(Floats, UnaryKindsThatAreExact) {
@@ -211,7 +284,8 @@ TYPED_TEST(Floats, UnaryKindsThatAreExact) {
   auto check = [&](const char* what, Unary kind, auto f) {
     std::vector<T> wanted;
     for (T v : values) wanted.push_back(rounded<T>(f(plain(v))));
-    expect_same(compute<T>(x.shape(), [&](Builder& b, const Values& v) { return b.unary(kind, v[0]); }, x), wanted, what);
+    expect_same(
+        compute<T>(x.shape(), [&](Builder& b, const Values& v) { return b.unary(kind, v[0]); }, x), wanted, what);
   };
   check("neg", Unary::k_neg, [](double v) { return -v; });
   check("abs", Unary::k_abs, [](double v) { return std::fabs(v); });
@@ -234,13 +308,19 @@ TYPED_TEST(Floats, UnaryKindsThatAreExact) {
 TYPED_TEST(Floats, NegFlipsTheSignOfNaNAndComparesAreFalseWithIt) {
   using T = TypeParam;
   const Array<T> nan{rounded<T>(kNaN), rounded<T>(1)};
-  const auto turned = compute<bool>({2}, [](Builder& b, const Values& v) {
-    return b.binary(Binary::k_bitxor, b.unary(Unary::k_signbit, b.unary(Unary::k_neg, v[0])), b.unary(Unary::k_signbit, v[0]));
-  }, nan);
+  const auto turned = compute<bool>(
+      {2},
+      [](Builder& b, const Values& v) {
+        return b.binary(Binary::k_bitxor, b.unary(Unary::k_signbit, b.unary(Unary::k_neg, v[0])),
+                        b.unary(Unary::k_signbit, v[0]));
+      },
+      nan);
   expect_same(turned, {true, true});
   for (Compare kind : {Compare::k_eq, Compare::k_ne, Compare::k_lt, Compare::k_le, Compare::k_gt, Compare::k_ge}) {
     const bool equal = kind == Compare::k_eq || kind == Compare::k_le || kind == Compare::k_ge;
-    expect_same(compute<bool>({2}, [&](Builder& b, const Values& v) { return b.compare(kind, v[0], v[0]); }, nan), {kind == Compare::k_ne, equal});
+    expect_same(compute<bool>(
+                    {2}, [&](Builder& b, const Values& v) { return b.compare(kind, v[0], v[0]); }, nan),
+                {kind == Compare::k_ne, equal});
   }
 }
 
@@ -252,8 +332,12 @@ TYPED_TEST(Floats, NextAfterStepsInItsOwnFormat) {
   const Array<T> a{t(1), t(1), t(-1), t(0), t(0), t(tiny), t(largest<T>()), t(2), t(kNaN), t(kInf)};
   const Array<T> b{t(2), t(0), t(0), t(1), t(-1), t(-1), t(kInf), t(2), t(0), t(0)};
   std::vector<T> wanted;
-  for (double x : {1 + ulp, 1 - ulp / 2, -1 + ulp / 2, tiny, -tiny, 0.0, kInf, 2.0, kNaN, largest<T>()}) wanted.push_back(t(x));
-  expect_same(compute<T>(a.shape(), [](Builder& k, const Values& v) { return k.binary(Binary::k_nextafter, v[0], v[1]); }, a, b), wanted);
+  for (double x : {1 + ulp, 1 - ulp / 2, -1 + ulp / 2, tiny, -tiny, 0.0, kInf, 2.0, kNaN, largest<T>()})
+    wanted.push_back(t(x));
+  expect_same(
+      compute<T>(
+          a.shape(), [](Builder& k, const Values& v) { return k.binary(Binary::k_nextafter, v[0], v[1]); }, a, b),
+      wanted);
 }
 
 TYPED_TEST(Floats, FmaRoundsOnceEvenNextToATie) {
@@ -278,9 +362,12 @@ TYPED_TEST(Floats, MathFunctionsAreNearTheCLibrary) {
   const Array<T> x{rounded<T>(0.3), rounded<T>(0.9), rounded<T>(0.01)};
   const double ulp = std::ldexp(1.0, 1 - Format<T>::digits);
   auto check = [&](const char* what, Unary kind, auto f, double shift = 0) {
-    const auto got = compute<T>({3}, [&](Builder& b, const Values& v) {
-      return b.unary(kind, b.binary(Binary::k_add, v[0], b.full(Scalar::of_float(dtype_of<T>(), shift), Shape{3})));
-    }, x);
+    const auto got = compute<T>(
+        {3},
+        [&](Builder& b, const Values& v) {
+          return b.unary(kind, b.binary(Binary::k_add, v[0], b.full(Scalar::of_float(dtype_of<T>(), shift), Shape{3})));
+        },
+        x);
     for (std::int64_t i = 0; i < 3; ++i) {
       const double wanted = f(plain(rounded<T>(plain(x[i]) + shift)));
       EXPECT_NEAR(plain(got[i]), wanted, 4 * ulp * std::fabs(wanted)) << what << " of " << plain(x[i]) + shift;
@@ -321,7 +408,8 @@ TYPED_TEST(Floats, MathFunctionsAreNearTheCLibrary) {
   check2("logaddexp", Binary::k_logaddexp, [](double a, double b) { return std::log(std::exp(a) + std::exp(b)); });
 }
 
-// -- bool, complex, select ---------------------------------------------------------------------------------------------
+// -- bool, complex, select
+// ---------------------------------------------------------------------------------------------
 TEST(Bools, LogicAndOrder) {
   const Array<bool> a{false, false, true, true};
   const Array<bool> b{false, true, false, true};
@@ -334,8 +422,12 @@ TEST(Bools, LogicAndOrder) {
   check(Binary::k_bitor, {false, true, true, true});
   check(Binary::k_maximum, {false, true, true, true});
   check(Binary::k_bitxor, {false, true, true, false});
-  expect_same(compute<bool>({4}, [](Builder& k, const Values& v) { return k.unary(Unary::k_bitnot, v[0]); }, a), {true, true, false, false});
-  expect_same(compute<bool>({4}, [](Builder& k, const Values& v) { return k.compare(Compare::k_lt, v[0], v[1]); }, a, b), {false, true, false, false});
+  expect_same(compute<bool>(
+                  {4}, [](Builder& k, const Values& v) { return k.unary(Unary::k_bitnot, v[0]); }, a),
+              {true, true, false, false});
+  expect_same(compute<bool>(
+                  {4}, [](Builder& k, const Values& v) { return k.compare(Compare::k_lt, v[0], v[1]); }, a, b),
+              {false, true, false, false});
 }
 
 template <class T>
@@ -356,32 +448,60 @@ TYPED_TEST(Complexes, ArithmeticIsThePlainFormulaAndSmithsDivision) {
   expect_same(go(Binary::k_add), {T(4, -2), T(3.5, 4), T(1, 2), T(inf, 1), T(1, 2)}, "add");
   expect_same(go(Binary::k_sub), {T(-2, 6), T(2.5, -12), T(1, 2), T(inf, -1), T(1, -2)}, "sub");
   expect_same(go(Binary::k_mul), {T(11, 2), T(33.5, 22), T(0, 0), T(inf, inf), T(0, 2)}, "mul");
-  expect_same(go(Binary::k_div), {T(P(1.25) * (1 / P(-6.25)), P(-2.5) * (1 / P(-6.25))), T((P(3) * P(0.0625) + P(-4)) * (1 / (8 + P(0.5) * P(0.0625))), (P(-4) * P(0.0625) - 3) * (1 / (8 + P(0.5) * P(0.0625)))),
-                                  T(inf, inf), T(inf, -inf), T(0, P(-0.5))}, "div");
+  expect_same(go(Binary::k_div),
+              {T(P(1.25) * (1 / P(-6.25)), P(-2.5) * (1 / P(-6.25))),
+               T((P(3) * P(0.0625) + P(-4)) * (1 / (8 + P(0.5) * P(0.0625))),
+                 (P(-4) * P(0.0625) - 3) * (1 / (8 + P(0.5) * P(0.0625)))),
+               T(inf, inf), T(inf, -inf), T(0, P(-0.5))},
+              "div");
   const Array<T> x{T(3, -4), T(-0.0, nan), T(inf, 1)};
-  expect_same(compute<P>({3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_real, v[0]); }, x), {P(3), P(-0.0), inf});
-  expect_same(compute<P>({3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_imag, v[0]); }, x), {P(-4), nan, P(1)});
-  expect_same(compute<P>({3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_abs, v[0]); }, x), {P(5), nan, inf});
-  expect_same(compute<T>({3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_conj, v[0]); }, x), {T(3, 4), T(-0.0, nan), T(inf, -1)});
-  expect_same(compute<T>({3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_neg, v[0]); }, x), {T(-3, 4), T(0, nan), T(-inf, -1)});
-  expect_same(compute<bool>({3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_isnan, v[0]); }, x), {false, true, false});
-  expect_same(compute<bool>({3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_isinf, v[0]); }, x), {false, false, true});
-  expect_same(compute<bool>({3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_isfinite, v[0]); }, x), {true, false, false});
-  expect_same(compute<bool>({3}, [](Builder& k, const Values& v) { return k.compare(Compare::k_eq, v[0], v[0]); }, x), {true, false, true});
-  expect_same(compute<bool>({3}, [](Builder& k, const Values& v) { return k.compare(Compare::k_ne, v[0], v[0]); }, x), {false, true, false});
+  expect_same(compute<P>(
+                  {3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_real, v[0]); }, x),
+              {P(3), P(-0.0), inf});
+  expect_same(
+      compute<P>({3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_imag, v[0]); }, x), {P(-4), nan, P(1)});
+  expect_same(
+      compute<P>({3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_abs, v[0]); }, x), {P(5), nan, inf});
+  expect_same(compute<T>(
+                  {3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_conj, v[0]); }, x),
+              {T(3, 4), T(-0.0, nan), T(inf, -1)});
+  expect_same(compute<T>(
+                  {3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_neg, v[0]); }, x),
+              {T(-3, 4), T(0, nan), T(-inf, -1)});
+  expect_same(compute<bool>(
+                  {3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_isnan, v[0]); }, x),
+              {false, true, false});
+  expect_same(compute<bool>(
+                  {3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_isinf, v[0]); }, x),
+              {false, false, true});
+  expect_same(compute<bool>(
+                  {3}, [](Builder& k, const Values& v) { return k.unary(Unary::k_isfinite, v[0]); }, x),
+              {true, false, false});
+  expect_same(compute<bool>(
+                  {3}, [](Builder& k, const Values& v) { return k.compare(Compare::k_eq, v[0], v[0]); }, x),
+              {true, false, true});
+  expect_same(compute<bool>(
+                  {3}, [](Builder& k, const Values& v) { return k.compare(Compare::k_ne, v[0], v[0]); }, x),
+              {false, true, false});
   const Array<P> re{P(1), P(2)};
   const Array<P> im{P(-3), P(-0.0)};
-  expect_same(compute<T>({2}, [](Builder& k, const Values& v) { return k.binary(Binary::k_complex, v[0], v[1]); }, re, im), {T(1, -3), T(2, P(-0.0))});
+  expect_same(compute<T>(
+                  {2}, [](Builder& k, const Values& v) { return k.binary(Binary::k_complex, v[0], v[1]); }, re, im),
+              {T(1, -3), T(2, P(-0.0))});
 }
 
 TEST(Select, TakesScalarsAndTiles) {
   const Array<float> a{1, 2, 3};
   const Array<float> b{-1, -2, -3};
   const Array<bool> c{true, false, true};
-  expect_same(compute<float>({3}, [](Builder& k, const Values& v) { return k.select(v[2], v[0], v[1]); }, a, b, c), {1, -2, 3});
-  expect_same(compute<float>({3}, [](Builder& k, const Values& v) {
-    return k.select(k.constant(Scalar::of_int(DType::kBool, 0)), v[0], v[1]);
-  }, a, b), {-1, -2, -3});
+  expect_same(
+      compute<float>({3}, [](Builder& k, const Values& v) { return k.select(v[2], v[0], v[1]); }, a, b, c), {1, -2, 3});
+  expect_same(
+      compute<float>(
+          {3},
+          [](Builder& k, const Values& v) { return k.select(k.constant(Scalar::of_int(DType::kBool, 0)), v[0], v[1]); },
+          a, b),
+      {-1, -2, -3});
 }
 
 }  // namespace

@@ -6,27 +6,96 @@ namespace epi::ir::kit {
 namespace {
 
 const std::vector<double>& cast_inputs() {
-  static const std::vector<double> values = {kNaN, kInf, -kInf, 300., -1., -300.7, 70000., 3e9, -3e9, 5e9, 1e19, -1e19, 3e20, 2147483648., -2147483649., 0.9, -0.9, -0.0};
+  static const std::vector<double> values = {kNaN, kInf, -kInf, 300., -1.,         -300.7,       70000., 3e9,  -3e9,
+                                             5e9,  1e19, -1e19, 3e20, 2147483648., -2147483649., 0.9,    -0.9, -0.0};
   return values;
 }
 template <class T>
 std::vector<T> numpy_casts();
 template <>
-std::vector<std::int8_t> numpy_casts() { return {0, 0, 0, 44, -1, -44, 112, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; }
+std::vector<std::int8_t> numpy_casts() {
+  return {0, 0, 0, 44, -1, -44, 112, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+}
 template <>
-std::vector<std::int16_t> numpy_casts() { return {0, 0, 0, 300, -1, -300, 4464, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; }
+std::vector<std::int16_t> numpy_casts() {
+  return {0, 0, 0, 300, -1, -300, 4464, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+}
 template <>
-std::vector<std::int32_t> numpy_casts() { return {-2147483647 - 1, -2147483647 - 1, -2147483647 - 1, 300, -1, -300, 70000, -2147483647 - 1, -2147483647 - 1, -2147483647 - 1, -2147483647 - 1, -2147483647 - 1, -2147483647 - 1, -2147483647 - 1, -2147483647 - 1, 0, 0, 0}; }
+std::vector<std::int32_t> numpy_casts() {
+  return {-2147483647 - 1,
+          -2147483647 - 1,
+          -2147483647 - 1,
+          300,
+          -1,
+          -300,
+          70000,
+          -2147483647 - 1,
+          -2147483647 - 1,
+          -2147483647 - 1,
+          -2147483647 - 1,
+          -2147483647 - 1,
+          -2147483647 - 1,
+          -2147483647 - 1,
+          -2147483647 - 1,
+          0,
+          0,
+          0};
+}
 template <>
-std::vector<std::int64_t> numpy_casts() { return {-9223372036854775807 - 1, -9223372036854775807 - 1, -9223372036854775807 - 1, 300, -1, -300, 70000, 3000000000, -3000000000, 5000000000, -9223372036854775807 - 1, -9223372036854775807 - 1, -9223372036854775807 - 1, 2147483648, -2147483649, 0, 0, 0}; }
+std::vector<std::int64_t> numpy_casts() {
+  return {-9223372036854775807 - 1,
+          -9223372036854775807 - 1,
+          -9223372036854775807 - 1,
+          300,
+          -1,
+          -300,
+          70000,
+          3000000000,
+          -3000000000,
+          5000000000,
+          -9223372036854775807 - 1,
+          -9223372036854775807 - 1,
+          -9223372036854775807 - 1,
+          2147483648,
+          -2147483649,
+          0,
+          0,
+          0};
+}
 template <>
-std::vector<std::uint8_t> numpy_casts() { return {0, 0, 0, 44, 255, 212, 112, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; }
+std::vector<std::uint8_t> numpy_casts() {
+  return {0, 0, 0, 44, 255, 212, 112, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+}
 template <>
-std::vector<std::uint16_t> numpy_casts() { return {0, 0, 0, 300, 65535, 65236, 4464, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; }
+std::vector<std::uint16_t> numpy_casts() {
+  return {0, 0, 0, 300, 65535, 65236, 4464, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+}
 template <>
-std::vector<std::uint32_t> numpy_casts() { return {0U, 0U, 0U, 300U, 4294967295U, 4294966996U, 70000U, 3000000000U, 1294967296U, 705032704U, 0U, 0U, 0U, 2147483648U, 2147483647U, 0U, 0U, 0U}; }
+std::vector<std::uint32_t> numpy_casts() {
+  return {0U,         0U, 0U, 300U, 4294967295U, 4294966996U, 70000U, 3000000000U, 1294967296U,
+          705032704U, 0U, 0U, 0U,   2147483648U, 2147483647U, 0U,     0U,          0U};
+}
 template <>
-std::vector<std::uint64_t> numpy_casts() { return {9223372036854775808U, 0U, 9223372036854775808U, 300U, 18446744073709551615U, 18446744073709551316U, 70000U, 3000000000U, 18446744070709551616U, 5000000000U, 10000000000000000000U, 9223372036854775808U, 0U, 2147483648U, 18446744071562067967U, 0U, 0U, 0U}; }
+std::vector<std::uint64_t> numpy_casts() {
+  return {9223372036854775808U,
+          0U,
+          9223372036854775808U,
+          300U,
+          18446744073709551615U,
+          18446744073709551316U,
+          70000U,
+          3000000000U,
+          18446744070709551616U,
+          5000000000U,
+          10000000000000000000U,
+          9223372036854775808U,
+          0U,
+          2147483648U,
+          18446744071562067967U,
+          0U,
+          0U,
+          0U};
+}
 
 template <class T>
 class Casts : public testing::Test {};
@@ -68,7 +137,10 @@ TYPED_TEST(Casts, SaturateClampsAndSendsNaNToZero) {
     std::vector<TypeParam> wanted;
     for (const auto& v : x.values()) {
       const long double w = plain(v);
-      wanted.push_back(w != w ? TypeParam{0} : w <= L::min() ? L::min() : w >= L::max() ? L::max() : static_cast<TypeParam>(w));
+      wanted.push_back(w != w          ? TypeParam{0}
+                       : w <= L::min() ? L::min()
+                       : w >= L::max() ? L::max()
+                                       : static_cast<TypeParam>(w));
     }
     expect_same(cast<TypeParam>(x, Cast::k_saturate), wanted);
   };
@@ -87,7 +159,9 @@ TYPED_TEST(Casts, IntegersWrapOrClamp) {
       for (auto v : x.values()) {
         const __int128 w = v;
         wrapped.push_back(static_cast<TypeParam>(w));
-        clamped.push_back(static_cast<TypeParam>(w < L::min() ? __int128{L::min()} : w > L::max() ? __int128{L::max()} : w));
+        clamped.push_back(static_cast<TypeParam>(w < L::min()   ? __int128{L::min()}
+                                                 : w > L::max() ? __int128{L::max()}
+                                                                : w));
       }
       expect_same(cast<TypeParam>(x, Cast::k_wrap), wrapped, "wrap");
       expect_same(cast<TypeParam>(x, Cast::k_saturate), clamped, "saturate");
@@ -120,11 +194,15 @@ TYPED_TEST(Casts, ToFloatsAndBoolAndComplex) {
 TEST(Cast, HalvesRoundOnceFromWiderTypes) {
   // Half way between two numbers of the format, and a bit that float would lose.
   const double h = 1 + 0x1p-11;
-  expect_same(cast<Half>(Array<double>{h, h + 0x1p-40, h - 0x1p-40, 65519.99, 65520, 1e300, 0x1p-25, 0x1.00001p-25, kNaN}, Cast::k_wrap),
-              {Half(1), Half(1 + 0x1p-10F), Half(1), Half(65504), Half(INFINITY), Half(INFINITY), Half(0), Half(0x1p-24F), Half(NAN)});
+  expect_same(
+      cast<Half>(Array<double>{h, h + 0x1p-40, h - 0x1p-40, 65519.99, 65520, 1e300, 0x1p-25, 0x1.00001p-25, kNaN},
+                 Cast::k_wrap),
+      {Half(1), Half(1 + 0x1p-10F), Half(1), Half(65504), Half(INFINITY), Half(INFINITY), Half(0), Half(0x1p-24F),
+       Half(NAN)});
   const double b = 1 + 0x1p-8;
-  expect_same(cast<BFloat16>(Array<double>{b, b + 0x1p-40, b - 0x1p-40, -b - 0x1p-40, 1e300, -1e-300}, Cast::k_wrap),
-              {BFloat16(1), BFloat16(1 + 0x1p-7F), BFloat16(1), BFloat16(-1 - 0x1p-7F), BFloat16(INFINITY), BFloat16(-0.0F)});
+  expect_same(
+      cast<BFloat16>(Array<double>{b, b + 0x1p-40, b - 0x1p-40, -b - 0x1p-40, 1e300, -1e-300}, Cast::k_wrap),
+      {BFloat16(1), BFloat16(1 + 0x1p-7F), BFloat16(1), BFloat16(-1 - 0x1p-7F), BFloat16(INFINITY), BFloat16(-0.0F)});
   const std::int64_t n = (1LL << 60) + (1LL << 52);  // half way for bfloat16
   expect_same(cast<BFloat16>(Array<std::int64_t>{n, n + 1, n - 1, -n - 1}, Cast::k_wrap),
               {BFloat16(0x1p60F), BFloat16(0x1.02p60F), BFloat16(0x1p60F), BFloat16(-0x1.02p60F)});
@@ -135,9 +213,11 @@ TEST(Cast, HalvesRoundOnceFromWiderTypes) {
 
 TEST(Cast, FloatsToFloatsBoolAndComplex) {
   expect_same(cast<float>(Array<double>{0.1, 1e300, 0x1p-150, kNaN}, Cast::k_wrap), {0.1F, INFINITY, 0.0F, NAN});
-  expect_same(cast<double>(Array<Half>{Half(0.1F), Half(-0.0F)}, Cast::k_wrap), {static_cast<double>(static_cast<float>(Half(0.1F))), -0.0});
+  expect_same(cast<double>(Array<Half>{Half(0.1F), Half(-0.0F)}, Cast::k_wrap),
+              {static_cast<double>(static_cast<float>(Half(0.1F))), -0.0});
   expect_same(cast<bool>(Array<float>{0, -0.0F, 0.5F, NAN}, Cast::k_wrap), {false, false, true, true});
-  expect_same(cast<bool>(Array<Half>{Half(0), Half(-0.0F), Half(1e-7F), Half(NAN)}, Cast::k_saturate), {false, false, true, true});
+  expect_same(cast<bool>(Array<Half>{Half(0), Half(-0.0F), Half(1e-7F), Half(NAN)}, Cast::k_saturate),
+              {false, false, true, true});
   using C = std::complex<double>;
   const Array<C> c{C(1.5, -2), C(0, 1), C(0, 0)};
   expect_same(cast<bool>(c, Cast::k_wrap), {true, true, false});
@@ -147,12 +227,18 @@ TEST(Cast, FloatsToFloatsBoolAndComplex) {
 }
 
 TEST(Cast, BitcastKeepsTheBits) {
-  expect_same(compute<std::uint32_t>({2}, [](Builder& b, const Values& v) { return b.bitcast(v[0], DType::kUInt32); }, Array<float>{1.0F, -0.0F}),
-              {0x3f800000U, 0x80000000U});
-  expect_same(compute<BFloat16>({1}, [](Builder& b, const Values& v) { return b.bitcast(v[0], DType::kBFloat16); }, Array<std::int16_t>{0x3f80}),
+  expect_same(
+      compute<std::uint32_t>(
+          {2}, [](Builder& b, const Values& v) { return b.bitcast(v[0], DType::kUInt32); }, Array<float>{1.0F, -0.0F}),
+      {0x3f800000U, 0x80000000U});
+  expect_same(compute<BFloat16>(
+                  {1}, [](Builder& b, const Values& v) { return b.bitcast(v[0], DType::kBFloat16); },
+                  Array<std::int16_t>{0x3f80}),
               {BFloat16(1)});
-  expect_same(compute<std::complex<float>>({1}, [](Builder& b, const Values& v) { return b.bitcast(v[0], DType::kComplex64); },
-                                           Array<std::uint64_t>{0x400000003f800000U}), {{1, 2}});
+  expect_same(compute<std::complex<float>>(
+                  {1}, [](Builder& b, const Values& v) { return b.bitcast(v[0], DType::kComplex64); },
+                  Array<std::uint64_t>{0x400000003f800000U}),
+              {{1, 2}});
 }
 
 }  // namespace

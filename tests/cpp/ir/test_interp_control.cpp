@@ -9,7 +9,9 @@ namespace {
 using I = std::int32_t;
 
 /// Runs a scalar program and gives what it returns.
-I scalar(const std::function<Value(Builder&)>& f) { return compute<I>({1}, [&](Builder& b, const Values&) { return f(b); })[0]; }
+I scalar(const std::function<Value(Builder&)>& f) {
+  return compute<I>({1}, [&](Builder& b, const Values&) { return f(b); })[0];
+}
 Value add(Builder& b, Value x, Value y) { return b.binary(Binary::k_add, x, y); }
 
 TEST(For, CarriesValues) {
@@ -30,20 +32,26 @@ TEST(For, CarriesValues) {
 
 TEST(For, StepsMustBePositive) {
   Array<I> x({1}, {0});
-  const Status status = launch([](Builder& b) {
-    b.set_location({"loop.py", 4, 1});
-    b.begin_for(i32(b, 0), i32(b, 5), b.gather(b.args()[0], Values{i32(b, 0)}), {});
-    b.end_for({});
-  }, x);
+  const Status status = launch(
+      [](Builder& b) {
+        b.set_location({"loop.py", 4, 1});
+        b.begin_for(i32(b, 0), i32(b, 5), b.gather(b.args()[0], Values{i32(b, 0)}), {});
+        b.end_for({});
+      },
+      x);
   EXPECT_EQ(status.code(), Code::kDevice);
   EXPECT_NE(status.message().find("loop.py:4:1: the loop's step is 0"), std::string::npos) << status.message();
 }
 
 TEST(For, SixtyFourBitBoundsAndTiles) {
-  expect_same(compute<std::int64_t>({2}, [](Builder& b, const Values& v) {
-    const auto loop = b.begin_for(i64(b, 1LL << 40), i64(b, (1LL << 40) + 3), i64(b, 1), Values{v[0]});
-    return b.end_for(Values{add(b, loop.carried[0], loop.index)})[0];
-  }, Array<std::int64_t>{1, 2}), {(3LL << 40) + 4, (3LL << 40) + 5});
+  expect_same(compute<std::int64_t>(
+                  {2},
+                  [](Builder& b, const Values& v) {
+                    const auto loop = b.begin_for(i64(b, 1LL << 40), i64(b, (1LL << 40) + 3), i64(b, 1), Values{v[0]});
+                    return b.end_for(Values{add(b, loop.carried[0], loop.index)})[0];
+                  },
+                  Array<std::int64_t>{1, 2}),
+              {(3LL << 40) + 4, (3LL << 40) + 5});
 }
 
 TEST(While, NestedAndZeroTrips) {
@@ -74,15 +82,18 @@ TEST(While, NestedAndZeroTrips) {
 
 TEST(If, WithoutElseAndWithEarlyExit) {
   Array<I> x = make<I>({4});
-  const Status status = launch({4, 1, 1}, {}, [](Builder& b) {
-    const Value pid = b.program_id(0);
-    b.begin_if(b.compare(Compare::k_ge, pid, i32(b, 2)));  // programs 0 and 1 leave
-    b.scatter(b.args()[0], Values{pid}, pid);
-    b.begin_if(b.compare(Compare::k_eq, pid, i32(b, 3)));
-    b.scatter(b.args()[0], Values{pid}, i32(b, 33));
-    b.end_if({}, {});
-    b.end_if({}, {});
-  }, x);
+  const Status status = launch(
+      {4, 1, 1}, {},
+      [](Builder& b) {
+        const Value pid = b.program_id(0);
+        b.begin_if(b.compare(Compare::k_ge, pid, i32(b, 2)));  // programs 0 and 1 leave
+        b.scatter(b.args()[0], Values{pid}, pid);
+        b.begin_if(b.compare(Compare::k_eq, pid, i32(b, 3)));
+        b.scatter(b.args()[0], Values{pid}, i32(b, 33));
+        b.end_if({}, {});
+        b.end_if({}, {});
+      },
+      x);
   ASSERT_TRUE(status.ok()) << status.message();
   expect_same(x, {0, 0, 2, 33});
 }
@@ -139,7 +150,8 @@ TEST(Call, HelpersRunInTheirOwnFrame) {
   EXPECT_NE(deep.message().find("calls nest more than"), std::string::npos) << deep.message();
 }
 
-// -- debug ---------------------------------------------------------------------------------------------------------------
+// -- debug
+// ---------------------------------------------------------------------------------------------------------------
 TEST(Assert, TheFirstFailureIsReportedAndProgramsGoOn) {
   Array<I> x = make<I>({3});
   const auto build = [](Builder& b) {
@@ -177,16 +189,25 @@ using Lines = std::vector<std::string>;
 
 TEST(Print, FormatsAsCDoes) {
   EXPECT_EQ(printed("plain 100%%\n", [](Builder&) { return Values{}; }), Lines{"plain 100%\n"});
-  EXPECT_EQ(printed("%d|%5d|%-5d|%05d", [](Builder& b) { return Values(4, i32(b, -42)); }), Lines{"-42|  -42|-42  |-0042"});
-  EXPECT_EQ(printed("%i %u %x", [](Builder& b) { return Values{i64(b, INT64_MIN), number(b, DType::kUInt64, -1), i32(b, -1)}; }),
+  EXPECT_EQ(printed("%d|%5d|%-5d|%05d", [](Builder& b) { return Values(4, i32(b, -42)); }),
+            Lines{"-42|  -42|-42  |-0042"});
+  EXPECT_EQ(printed("%i %u %x",
+                    [](Builder& b) { return Values{i64(b, INT64_MIN), number(b, DType::kUInt64, -1), i32(b, -1)}; }),
             Lines{"-9223372036854775808 18446744073709551615 ffffffff"});
-  EXPECT_EQ(printed("%f %.3e %g %8.2f", [](Builder& b) { return Values{f32(b, 1.5), f32(b, 12345), f32(b, 0.25), b.constant(Scalar::of_float(DType::kFloat16, 2.5))}; }),
+  EXPECT_EQ(printed("%f %.3e %g %8.2f",
+                    [](Builder& b) {
+                      return Values{f32(b, 1.5), f32(b, 12345), f32(b, 0.25),
+                                    b.constant(Scalar::of_float(DType::kFloat16, 2.5))};
+                    }),
             Lines{"1.500000 1.234e+04 0.25     2.50"});
-  EXPECT_EQ(printed("%lld %d", [](Builder& b) { return Values{i64(b, 1LL << 40), b.constant(Scalar::of_int(DType::kBool, 1))}; }), Lines{"1099511627776 1"});
+  EXPECT_EQ(printed("%lld %d",
+                    [](Builder& b) { return Values{i64(b, 1LL << 40), b.constant(Scalar::of_int(DType::kBool, 1))}; }),
+            Lines{"1099511627776 1"});
 }
 
 TEST(Print, ATilePrintsALineAnElement) {
-  EXPECT_EQ(printed("%d of %d", [](Builder& b) { return Values{b.iota(DType::kInt32, Shape{3}, 0), i32(b, 3)}; }), (Lines{"0 of 3\n", "1 of 3\n", "2 of 3\n"}));
+  EXPECT_EQ(printed("%d of %d", [](Builder& b) { return Values{b.iota(DType::kInt32, Shape{3}, 0), i32(b, 3)}; }),
+            (Lines{"0 of 3\n", "1 of 3\n", "2 of 3\n"}));
 }
 
 TEST(Speed, AMillionElementsTakeWellUnderASecond) {
@@ -194,11 +215,15 @@ TEST(Speed, AMillionElementsTakeWellUnderASecond) {
   for (std::int64_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 100) / 10;
   Array<float> y = make<float>({1 << 20});
   const auto start = std::chrono::steady_clock::now();
-  const Status status = launch({1024, 1, 1}, {}, [](Builder& b) {
-    const Values at{b.binary(Binary::k_mul, b.program_id(0), i32(b, 1024))};
-    const Value v = b.load(b.args()[0], at, Shape{1024});
-    b.store(b.args()[1], at, add(b, b.unary(Unary::k_exp, b.unary(Unary::k_neg, b.binary(Binary::k_mul, v, v))), f32(b, 1)));
-  }, x, y);
+  const Status status = launch(
+      {1024, 1, 1}, {},
+      [](Builder& b) {
+        const Values at{b.binary(Binary::k_mul, b.program_id(0), i32(b, 1024))};
+        const Value v = b.load(b.args()[0], at, Shape{1024});
+        b.store(b.args()[1], at,
+                add(b, b.unary(Unary::k_exp, b.unary(Unary::k_neg, b.binary(Binary::k_mul, v, v))), f32(b, 1)));
+      },
+      x, y);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   ASSERT_TRUE(status.ok()) << status.message();
   RecordProperty("milliseconds", static_cast<int>(took.count() * 1000));
