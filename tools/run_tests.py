@@ -46,7 +46,7 @@ def runners() -> dict[str, tuple[list[str], bool]]:
             [str(BIN / "ctest"), "--test-dir", "build", "--output-on-failure", "-j", "2", "--timeout", "300"],
             has("tests/cpp", "*.cpp"),
         ),
-        "ir": ([str(BIN / "lit"), "-q", "--timeout", "120", "tests/ir"], has("tests/ir", "*.mlir", "*.test")),
+        "ir": ([str(BIN / "lit"), "-q", "tests/ir"], has("tests/ir", "*.mlir", "*.test")),
         "python": (_pytest(*python, *_xdist()), bool(python)),
         "doctest": (_pytest("--doctest-modules", "python/epitaxy", "-p", "no:cacheprovider"), bool(examples)),
     }
