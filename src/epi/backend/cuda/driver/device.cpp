@@ -65,6 +65,7 @@ Result<device::MemoryInfo> GpuDevice::memory_info() {
 CUstream GpuDevice::stream_or_internal(device::QueueHandle queue) const { return queue ? stream_of(queue) : internal_; }
 
 Result<void*> GpuDevice::allocate(device::MemoryKind kind, std::size_t size_bytes, device::QueueHandle queue) {
+  if (size_bytes == 0) return invalid_argument("allocate: 0 bytes; a block has at least 1");
   ContextScope scope(api_, context_);
   if (kind != device::MemoryKind::kDevice) {
     void* p = nullptr;
@@ -87,6 +88,7 @@ Status GpuDevice::deallocate(device::MemoryKind kind, void* ptr, std::size_t, de
 
 Status GpuDevice::copy(device::QueueHandle queue, void* dst, const void* src, std::size_t size_bytes,
                        device::CopyKind kind) {
+  if (!queue) return invalid_argument("copy: needs a queue; got none");
   if (size_bytes == 0) return ok_status();
   ContextScope scope(api_, context_);
   const CUstream stream = stream_of(queue);
@@ -105,6 +107,7 @@ Status GpuDevice::copy(device::QueueHandle queue, void* dst, const void* src, st
 
 Status GpuDevice::fill(device::QueueHandle queue, void* dst, const void* pattern, std::size_t pattern_bytes,
                        std::size_t count) {
+  if (!queue) return invalid_argument("fill: needs a queue; got none");
   if (count == 0) return ok_status();
   ContextScope scope(api_, context_);
   const CUstream stream = stream_of(queue);

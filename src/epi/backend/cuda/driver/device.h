@@ -42,6 +42,11 @@ class GpuDevice final : public device::Device {
   Status wait(device::EventHandle event) override;
   Result<bool> is_done(device::EventHandle event) override;
   Result<double> elapsed_ns(device::EventHandle begin, device::EventHandle end) override;
+  // -- for libraries of this wing
+  [[nodiscard]] CUcontext context() const { return context_; }
+  [[nodiscard]] static CUstream stream(device::QueueHandle queue) {
+    return static_cast<QueueBox*>(queue.ptr)->queue->stream();
+  }
 
  private:
   GpuDevice(const Api& api, CUdevice device, CUcontext context) : api_(api), device_(device), context_(context) {}

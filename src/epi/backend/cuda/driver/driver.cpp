@@ -28,6 +28,9 @@ class GpuDriver final : public device::Driver {
 
   Result<device::Device*> open(int ordinal) override {
     EPI_TRY(const Api* a, api());
+    EPI_TRY(const int n, count());
+    if (ordinal < 0 || ordinal >= n)
+      return device_error("no GPU " + std::to_string(ordinal) + "; there are " + std::to_string(n));
     std::lock_guard lock(mutex_);
     auto& slot = devices_[ordinal];
     if (!slot) {

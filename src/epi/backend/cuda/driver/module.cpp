@@ -27,6 +27,7 @@ int tensor_map_type(DType dtype) {
 /// A module and the kernels looked up in it, which end with it.
 struct LoadedModule {
   CUmodule module = nullptr;
+  std::shared_ptr<const void> keep;
   std::mutex mutex;
   std::vector<std::unique_ptr<LoadedKernel>> kernels;  ///< guarded by mutex
 };
@@ -56,19 +57,22 @@ Result<std::string> GpuDevice::assemble(std::string_view text) {
 }
 
 Result<device::ModuleHandle> GpuDevice::load_module(const device::ModuleImage& image) {
-  if (image.bytes.empty())
-    return invalid_argument("load_module: a GPU module is bytes (a cubin); got none");
+  if (image.bytes.empty() || image.host)
+    return invalid_argument("load_module: a GPU module is bytes (a cubin); got host code or nothing");
   ContextScope scope(api_, context_);
   auto module = std::make_unique<LoadedModule>();
   EPI_RETURN_IF_ERROR(
       check(api_.ModuleLoadDataEx(&module->module, image.bytes.data(), 0, nullptr, nullptr), "loading a GPU module"));
+  module->keep = image.keep;
   return device::ModuleHandle{module.release()};
 }
 
 Status GpuDevice::unload_module(device::ModuleHandle module) {
   ContextScope scope(api_, context_);
   std::unique_ptr<LoadedModule> loaded(static_cast<LoadedModule*>(module.ptr));
-  return check(api_.ModuleUnload(loaded->module), "unloading a GPU module");
+  const Status idle = check(api_.CtxSynchronize(), "unloading a GPU module");  // its kernels may still run
+  const Status unloaded = check(api_.ModuleUnload(loaded->module), "unloading a GPU module");
+  return idle.ok() ? unloaded : idle;
 }
 
 Result<device::KernelHandle> GpuDevice::get_kernel(device::ModuleHandle module, std::shared_ptr<const KernelInfo> info) {

@@ -14,6 +14,8 @@ constexpr std::uint32_t kMaxGridYZ = 65535;
 std::shared_ptr<Queue>& queue_of(device::QueueHandle q) { return static_cast<QueueBox*>(q.ptr)->queue; }
 Event& event_of(device::EventHandle e) { return *static_cast<Event*>(e.ptr); }
 
+Status no_queue(const char* call) { return invalid_argument(std::string(call) + ": needs a queue; got none"); }
+
 Status check_dispatch(const device::Dispatch& d, const KernelInfo& info) {
   if (d.slot_count != info.slots.size() || d.slot_count > kMaxSlots)
     return invalid_argument("launch of " + info.name + ": " + std::to_string(d.slot_count) + " argument slots; it takes " +
@@ -36,12 +38,14 @@ Result<device::QueueHandle> GpuDevice::create_queue(const device::QueueOptions& 
 }
 
 Status GpuDevice::destroy_queue(device::QueueHandle queue) {
+  if (!queue) return no_queue("destroy_queue");
   const Status last = synchronise(queue);
   delete static_cast<QueueBox*>(queue.ptr);
   return last;
 }
 
 Status GpuDevice::submit(device::QueueHandle handle, const device::Dispatch& d) {
+  if (!handle || !d.kernel) return handle ? invalid_argument("submit: no kernel") : no_queue("submit");
   const auto& kernel = *static_cast<const LoadedKernel*>(d.kernel.ptr);
   const KernelInfo& info = *kernel.info;
   EPI_RETURN_IF_ERROR(check_dispatch(d, info));
@@ -87,12 +91,14 @@ Status GpuDevice::submit(device::QueueHandle handle, const device::Dispatch& d) 
 }
 
 Status GpuDevice::host_call(device::QueueHandle queue, device::HostFunction function, void* argument) {
+  if (!queue) return no_queue("host_call");
   ContextScope scope(api_, context_);
   return check(api_.LaunchHostFunc(queue_of(queue)->stream(), function, argument), "queueing a host call");
 }
 
 Status GpuDevice::wait_events(device::QueueHandle queue, std::span<const device::EventHandle> events,
                               device::WaitMode mode) {
+  if (!queue) return no_queue("wait_events");
   if (mode == device::WaitMode::kAny && !events.empty())
     return unsupported("wait_events: waiting for any of several events; CUDA streams wait for all");
   ContextScope scope(api_, context_);
@@ -102,6 +108,7 @@ Status GpuDevice::wait_events(device::QueueHandle queue, std::span<const device:
 }
 
 Status GpuDevice::synchronise(device::QueueHandle handle) {
+  if (!handle) return no_queue("synchronise");
   ContextScope scope(api_, context_);
   Queue& queue = *queue_of(handle);
   EPI_RETURN_IF_ERROR(check(api_.StreamSynchronize(queue.stream()), "waiting for the queue"));
@@ -110,6 +117,7 @@ Status GpuDevice::synchronise(device::QueueHandle handle) {
 }
 
 Result<bool> GpuDevice::is_idle(device::QueueHandle queue) {
+  if (!queue) return no_queue("is_idle");
   ContextScope scope(api_, context_);
   const CUresult r = api_.StreamQuery(queue_of(queue)->stream());
   if (r == kErrorNotReady) return false;
@@ -132,6 +140,7 @@ Status GpuDevice::destroy_event(device::EventHandle handle) {
 }
 
 Status GpuDevice::record(device::EventHandle handle, device::QueueHandle queue) {
+  if (!queue) return no_queue("record");
   ContextScope scope(api_, context_);
   Event& event = event_of(handle);
   std::lock_guard lock(event.mutex);
@@ -163,8 +172,8 @@ Result<bool> GpuDevice::is_done(device::EventHandle handle) {
 }
 
 Result<double> GpuDevice::elapsed_ns(device::EventHandle begin, device::EventHandle end) {
-  if (!event_of(begin).timed || !event_of(end).timed)
-    return invalid_argument("elapsed_ns: both events must be timed (EventOptions::timed)");
+  if (!event_of(begin).timed || !event_of(end).timed || !event_of(begin).queue || !event_of(end).queue)
+    return invalid_argument("elapsed_ns: both events must be timed (EventOptions::timed) and recorded");
   ContextScope scope(api_, context_);
   float ms = 0;
   EPI_RETURN_IF_ERROR(check(api_.EventElapsedTime(&ms, event_of(begin).event, event_of(end).event), "reading a time"));

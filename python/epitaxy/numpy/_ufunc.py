@@ -1,0 +1,263 @@
+"""Elementwise functions and the array's operators. Result dtypes are NumPy's own answers (`ufunc.resolve_dtypes`)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as _np
+
+from epitaxy._device import current_device
+from epitaxy.numpy import _exec
+from epitaxy.numpy._array import ndarray
+from epitaxy.numpy._emit import REAL_ONLY, dtype_code
+from epitaxy.numpy._expr import Const, Node, Op, cast
+from epitaxy.numpy._layout import broadcast
+
+_PYTHON_SCALARS = (bool, int, float, complex)
+
+
+def as_node(value: Any, device: Any, dtype: _np.dtype[Any] | None = None) -> Node:
+    """An operand: an array's node, a scalar (of `dtype` where it is a bare Python number), or a copy of a host array."""
+    if isinstance(value, ndarray):
+        if value.device != device:
+            raise ValueError(
+                f"operands are on different devices: {device.label} and {value.device.label}; move one with .to(...)"
+            )
+        return value._node
+    if isinstance(value, _PYTHON_SCALARS):
+        return Const(value, dtype or _np.result_type(value))
+    if isinstance(value, _np.generic):
+        return Const(value.item(), value.dtype)
+    array = _np.asarray(value)
+    dtype_code(array.dtype)
+    if array.ndim == 0:
+        return Const(array.item(), array.dtype)
+    return _exec.from_host(array, device)
+
+
+def device_of(values: tuple[Any, ...]) -> Any:
+    """The device of the first array among the operands, else the current one."""
+    for value in values:
+        if isinstance(value, ndarray):
+            return value.device
+    return current_device()
+
+
+@functools.cache
+def _loop(name: str, signature: tuple[Any, ...]) -> tuple[_np.dtype[Any], ...]:
+    ufunc = getattr(_np, name)
+    return tuple(ufunc.resolve_dtypes((*signature, None)))
+
+
+def _operand_type(value: Any) -> Any:
+    """What NumPy's promotion sees of an operand: a dtype, or a Python type for bare numbers."""
+    if isinstance(value, ndarray):
+        return value.dtype
+    if isinstance(value, bool):
+        return _np.dtype("bool")
+    if isinstance(value, (int, float, complex)):
+        return type(value)
+    return _np.asarray(value).dtype
+
+
+def _check_fits(value: Any, dtype: _np.dtype[Any]) -> None:
+    if type(value) is int and dtype.kind in "iu":
+        facts = _np.iinfo(dtype)
+        if not facts.min <= value <= facts.max:
+            raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
+
+
+def _apply(name: str, values: tuple[Any, ...], out: ndarray | None = None, dtype: Any = None) -> ndarray:
+    device = device_of(values)
+    if dtype is not None:
+        wanted = _np.dtype(dtype)
+        loop = _loop(name, (wanted,) * len(values))
+    else:
+        loop = _loop(name, tuple(_operand_type(v) for v in values))
+    operands, result = loop[:-1], loop[-1]
+    if operands[0].kind == "c" and name in REAL_ONLY:
+        raise NotImplementedError(f"{name} of complex arrays; convert with .numpy() and use numpy.{name}")
+    for value, operand in zip(values, operands, strict=True):
+        _check_fits(value, operand)
+    nodes = tuple(cast(as_node(v, device, d), d) for v, d in zip(values, operands, strict=True))
+    made = ndarray(Op(name, nodes, result, broadcast(*(n.shape for n in nodes))), device)
+    return made if out is None else _into(out, made)
+
+
+def _into(out: ndarray, value: ndarray) -> ndarray:
+    if not isinstance(out, ndarray):
+        raise TypeError(f"out: got {type(out).__name__}; accepted is an epitaxy array")
+    if value.shape != out.shape:
+        raise ValueError(f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {value.shape}")
+    if not _np.can_cast(value.dtype, out.dtype, "same_kind"):
+        raise TypeError(f"Cannot cast output from {value.dtype} to {out.dtype} with casting rule 'same_kind'")
+    out[...] = value
+    return out
+
+
+def _ufunc(name: str, arity: int) -> Callable[..., ndarray]:
+    reference = getattr(_np, name)
+
+    if arity == 1:
+
+        def unary(x: Any, /, out: ndarray | None = None, *, dtype: Any = None) -> ndarray:
+            return _apply(name, (x,), out, dtype)
+
+        function: Callable[..., ndarray] = unary
+    else:
+
+        def binary(x1: Any, x2: Any, /, out: ndarray | None = None, *, dtype: Any = None) -> ndarray:
+            return _apply(name, (x1, x2), out, dtype)
+
+        function = binary
+    function.__name__ = function.__qualname__ = name
+    summary = next((line for line in (reference.__doc__ or "").splitlines()[1:] if line.strip()), name)
+    function.__doc__ = f"{summary.strip()} Elementwise, recorded; dtypes and broadcasting as in NumPy."
+    return function
+
+
+UNARY_NAMES = (
+    "negative positive absolute invert logical_not exp exp2 expm1 log log2 log10 log1p sqrt square reciprocal sin cos "
+    "tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh floor ceil trunc rint sign isnan isinf isfinite "
+    "signbit conjugate"
+).split()
+BINARY_NAMES = (
+    "add subtract multiply divide floor_divide remainder fmod power maximum minimum fmax fmin arctan2 hypot logaddexp "
+    "copysign nextafter bitwise_and bitwise_or bitwise_xor left_shift right_shift logical_and logical_or logical_xor "
+    "equal not_equal less less_equal greater greater_equal"
+).split()
+FUNCTIONS: dict[str, Callable[..., ndarray]] = {
+    **{name: _ufunc(name, 1) for name in UNARY_NAMES},
+    **{name: _ufunc(name, 2) for name in BINARY_NAMES},
+}
+_ALIASES = {
+    "abs": "absolute",
+    "bitwise_invert": "invert",
+    "bitwise_not": "invert",
+    "conj": "conjugate",
+    "mod": "remainder",
+    "true_divide": "divide",
+    "pow": "power",
+    "atan2": "arctan2",
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "asinh": "arcsinh",
+    "acosh": "arccosh",
+    "atanh": "arctanh",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
+}
+FUNCTIONS.update({alias: FUNCTIONS[name] for alias, name in _ALIASES.items()})
+
+
+def where(condition: Any, x: Any, y: Any) -> ndarray:
+    """`x` where the condition holds, `y` elsewhere; the three broadcast.
+
+    >>> where(array([True, False]), 1, 2).tolist()
+    [1, 2]
+    """
+    device = device_of((condition, x, y))
+    dtype = _np.result_type(*(v if isinstance(v, _PYTHON_SCALARS) else _operand_type(v) for v in (x, y)))
+    mask = cast(as_node(condition, device), _np.dtype("bool"))
+    nodes = (mask, cast(as_node(x, device, dtype), dtype), cast(as_node(y, device, dtype), dtype))
+    return ndarray(Op("where", nodes, dtype, broadcast(*(n.shape for n in nodes))), device)
+
+
+def clip(a: Any, a_min: Any = None, a_max: Any = None) -> ndarray:
+    """Values limited to [a_min, a_max]; None leaves a side open. NaN limits give NaN, as in NumPy."""
+    result = a if isinstance(a, ndarray) else FUNCTIONS["positive"](a)
+    if a_min is not None:
+        result = FUNCTIONS["maximum"](result, a_min)
+    return result if a_max is None else FUNCTIONS["minimum"](result, a_max)
+
+
+def real(a: ndarray) -> ndarray:
+    """The real part."""
+    return _part("real", a)
+
+
+def imag(a: ndarray) -> ndarray:
+    """The imaginary part (zero for real arrays)."""
+    return _part("imag", a)
+
+
+def _part(name: str, a: ndarray) -> ndarray:
+    dtype = _np.empty(0, a.dtype).real.dtype
+    return ndarray(Op(name, (a._node,), dtype, a.shape), a.device)
+
+
+def round(a: Any, decimals: int = 0) -> ndarray:  # noqa: A001
+    """To the given number of decimals, ties to even (`rint` of the scaled value, as NumPy does)."""
+    if decimals == 0:
+        return FUNCTIONS["rint"](a) if a.dtype.kind in "fc" else a
+    scale = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return FUNCTIONS["divide"](FUNCTIONS["rint"](FUNCTIONS["multiply"](a, scale)), scale)
+    return FUNCTIONS["multiply"](FUNCTIONS["rint"](FUNCTIONS["divide"](a, scale)), scale)
+
+
+# -- operators -----------------------------------------------------------------------------------------------------
+def _power(x: Any, y: Any) -> ndarray:
+    if isinstance(y, int) and not isinstance(y, bool) and y == 2 and isinstance(x, ndarray):
+        return FUNCTIONS["square"](x)
+    if isinstance(y, float) and y == 0.5 and isinstance(x, ndarray) and x.dtype.kind == "f":
+        return FUNCTIONS["sqrt"](x)
+    if isinstance(y, int) and y < 0 and isinstance(x, ndarray) and x.dtype.kind in "iu":
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    return FUNCTIONS["power"](x, y)
+
+
+def _operand(value: Any) -> bool:
+    return isinstance(value, (ndarray, *_PYTHON_SCALARS, _np.generic, _np.ndarray))
+
+
+def _forward(function: Callable[..., ndarray]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: function(self, other) if _operand(other) else NotImplemented
+
+
+def _reflected(function: Callable[..., ndarray]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: function(other, self) if _operand(other) else NotImplemented
+
+
+def _in_place(function: Callable[..., ndarray]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: _into(self, function(self, other)) if _operand(other) else NotImplemented
+
+
+_OPERATORS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "left_shift",
+    "rshift": "right_shift",
+}
+_COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+
+
+def install_operators() -> None:
+    """Gives the array its arithmetic operators and comparison."""
+    binary = {**{op: FUNCTIONS[name] for op, name in _OPERATORS.items()}, "pow": _power}
+    for op, function in binary.items():
+        setattr(ndarray, f"__{op}__", _forward(function))
+        setattr(ndarray, f"__r{op}__", _reflected(function))
+        setattr(ndarray, f"__i{op}__", _in_place(function))
+    for op, name in _COMPARISONS.items():
+        setattr(ndarray, f"__{op}__", _forward(FUNCTIONS[name]))
+    for op, name in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
+        setattr(ndarray, f"__{op}__", FUNCTIONS[name])
+    ndarray.clip = clip  # type: ignore[attr-defined]
+    ndarray.round = round  # type: ignore[attr-defined]
+    ndarray.conj = FUNCTIONS["conjugate"]  # type: ignore[attr-defined]
+    ndarray.real = property(real)  # type: ignore[attr-defined]
+    ndarray.imag = property(imag)  # type: ignore[attr-defined]
+
+
+install_operators()
