@@ -2,7 +2,6 @@
 //   epi-opt [FILE|-] [--verify-diagnostics] [--split-input-file] [--generic] [--locations] [--repeat=N] [--PASS ...]
 // PASS is canonicalize, inline-calls, fold-constants, hoist-invariants, share-common or erase-dead; they run in the
 // order given. --repeat=N runs them on N fresh copies and prints the mean time in microseconds instead of the IR.
-#include <chrono>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
@@ -10,6 +9,7 @@
 #include <mlir/Parser/Parser.h>
 #include <mlir/Support/FileUtilities.h>
 #include <mlir/Support/ToolUtilities.h>
+#include <chrono>
 
 #include "epi/ir/passes/passes.h"
 

@@ -42,8 +42,7 @@ Values wrap(mlir::ValueRange values) {
   return out;
 }
 
-Builder::Impl::Impl()
-    : context(module.impl().context.get()), b(context), loc(mlir::UnknownLoc::get(context)) {
+Builder::Impl::Impl() : context(module.impl().context.get()), b(context), loc(mlir::UnknownLoc::get(context)) {
   handler = context->getDiagEngine().registerHandler([this](mlir::Diagnostic& d) {
     if (status.ok() && d.getSeverity() == mlir::DiagnosticSeverity::Error) status = compile_error(render(d));
     return mlir::success();

@@ -92,8 +92,7 @@ Value Builder::cat(std::span<const Value> tiles, int axis) {
   std::vector<mlir::Value> values = unwrap(tiles);
   const std::size_t rank = values.empty() ? 0 : tile::shape_of(values[0].getType()).size();
   const std::int64_t at = Impl::wrap_axis(axis, rank);
-  tile::MaybeType type =
-      tile::infer_cat(mlir::ValueRange(values).getTypes(), at, [&] { return i.error("cat"); });
+  tile::MaybeType type = tile::infer_cat(mlir::ValueRange(values).getTypes(), at, [&] { return i.error("cat"); });
   if (mlir::failed(type)) return {};
   return i.result<tile::CatOp>(*type, values, static_cast<std::uint64_t>(at));
 }
@@ -101,8 +100,8 @@ Value Builder::cat(std::span<const Value> tiles, int axis) {
 Value Builder::extract(Value v, std::span<const std::int64_t> offsets, std::span<const std::int64_t> shape) {
   Impl& i = *impl_;
   if (!i.ready("extract", {v}) || !valid_shape(i, "extract", shape)) return {};
-  tile::MaybeType type = tile::infer_extract(unwrap(v).getType(), sizes(offsets), sizes(shape),
-                                             [&] { return i.error("extract"); });
+  tile::MaybeType type =
+      tile::infer_extract(unwrap(v).getType(), sizes(offsets), sizes(shape), [&] { return i.error("extract"); });
   if (mlir::failed(type)) return {};
   return i.result<tile::ExtractOp>(*type, unwrap(v), sizes(offsets));
 }

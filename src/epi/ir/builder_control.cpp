@@ -6,11 +6,16 @@ namespace {
 
 const char* name_of(Frame::Kind kind) {
   switch (kind) {
-    case Frame::kFor: return "for";
-    case Frame::kWhileCondition: return "while's condition";
-    case Frame::kWhileBody: return "while";
-    case Frame::kThen: return "if";
-    case Frame::kElse: return "else";
+    case Frame::kFor:
+      return "for";
+    case Frame::kWhileCondition:
+      return "while's condition";
+    case Frame::kWhileBody:
+      return "while";
+    case Frame::kThen:
+      return "if";
+    case Frame::kElse:
+      return "else";
   }
   return "";
 }
@@ -58,9 +63,8 @@ Builder::Loop Builder::begin_for(Value start, Value stop, Value step, std::span<
                    << tile::describe(unwrap(step).getType()) << "; they must be scalars, all int32 or all int64";
     return dead;
   }
-  auto op = i.b.create<mlir::scf::ForOp>(
-      i.loc, unwrap(start), unwrap(stop), unwrap(step), unwrap(initial),
-      [](mlir::OpBuilder&, mlir::Location, mlir::Value, mlir::ValueRange) {});
+  auto op = i.b.create<mlir::scf::ForOp>(i.loc, unwrap(start), unwrap(stop), unwrap(step), unwrap(initial),
+                                         [](mlir::OpBuilder&, mlir::Location, mlir::Value, mlir::ValueRange) {});
   i.frames.back().op = op;
   i.b.setInsertionPointToEnd(op.getBody());
   return {wrap(op.getInductionVar()), wrap(mlir::ValueRange(op.getRegionIterArgs()))};

@@ -82,11 +82,11 @@ Value Builder::take(Value source, Value indices, int axis) {
   if (!i.ready("take", {source, indices})) return {};
   mlir::Value by = unwrap(indices);
   mlir::Type element = tile::element_of(by.getType());
-  if (mlir::isa<mlir::IntegerType>(element) && !element.isSignlessInteger() && mlir::isa<mlir::RankedTensorType>(by.getType()))
+  if (mlir::isa<mlir::IntegerType>(element) && !element.isSignlessInteger() &&
+      mlir::isa<mlir::RankedTensorType>(by.getType()))
     by = i.make<tile::CastOp>(tile::with_element(by.getType(), i.b.getI64Type()), tile::CastMode::k_wrap, by);
   const std::int64_t at = Impl::wrap_axis(axis, tile::shape_of(unwrap(source).getType()).size());
-  tile::MaybeType type =
-      tile::infer_take(unwrap(source).getType(), by.getType(), at, [&] { return i.error("take"); });
+  tile::MaybeType type = tile::infer_take(unwrap(source).getType(), by.getType(), at, [&] { return i.error("take"); });
   if (mlir::failed(type)) return {};
   return i.result<tile::TakeOp>(*type, unwrap(source), by, static_cast<std::uint64_t>(at));
 }
@@ -123,8 +123,8 @@ Values Builder::lookback(Combine kind, Value state, std::span<const Value> aggre
 Value Builder::mma(Value a, Value b, Value acc) {
   Impl& i = *impl_;
   if (!i.ready("mma", {a, b, acc})) return {};
-  tile::MaybeType type = tile::infer_mma(unwrap(a).getType(), unwrap(b).getType(), unwrap(acc).getType(),
-                                         [&] { return i.error("mma"); });
+  tile::MaybeType type =
+      tile::infer_mma(unwrap(a).getType(), unwrap(b).getType(), unwrap(acc).getType(), [&] { return i.error("mma"); });
   if (mlir::failed(type)) return {};
   return i.result<tile::MmaOp>(*type, unwrap(a), unwrap(b), unwrap(acc));
 }

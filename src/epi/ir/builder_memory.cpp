@@ -28,7 +28,8 @@ std::optional<Access> prepare(Builder::Impl& i, const char* op, Value view, std:
       return std::nullopt;
     }
     if (!element.isSignlessInteger(32) && !element.isSignlessInteger(64))
-      index = i.make<tile::CastOp>(tile::with_element(index.getType(), i.b.getI64Type()), tile::CastMode::k_wrap, index);
+      index =
+          i.make<tile::CastOp>(tile::with_element(index.getType(), i.b.getI64Type()), tile::CastMode::k_wrap, index);
     all.push_back(index);
   }
   if (mask) all.push_back(unwrap(mask));
@@ -56,8 +57,7 @@ std::vector<mlir::Type> types_of(std::span<const mlir::Value> values) {
 mlir::Type check(Builder::Impl& i, const char* op, const Access& a) {
   auto error = [&] { return i.error(op); };
   const std::vector<mlir::Type> types = types_of(a.indices);
-  tile::MaybeType type =
-      tile::infer_access(a.view, types, a.mask ? a.mask.getType() : mlir::Type(), a.shape, error);
+  tile::MaybeType type = tile::infer_access(a.view, types, a.mask ? a.mask.getType() : mlir::Type(), a.shape, error);
   if (mlir::failed(type)) return nullptr;
   for (mlir::Value v : a.values)
     if (mlir::failed(tile::check_value(v.getType(), a.view, a.shape, error))) return nullptr;
@@ -184,8 +184,8 @@ void Builder::scatter(Value view, std::span<const Value> indices, Value value, V
   i.make<tile::ScatterOp>(a->values[0], unwrap(view), a->indices, a->mask, inbounds);
 }
 
-Value Builder::atomic_rmw(Atomic kind, Value view, std::span<const Value> indices, Value value, Value mask,
-                          Order order, Scope scope) {
+Value Builder::atomic_rmw(Atomic kind, Value view, std::span<const Value> indices, Value value, Value mask, Order order,
+                          Scope scope) {
   Impl& i = *impl_;
   std::optional<Access> a = prepare(i, "atomic_rmw", view, indices, mask, {value});
   mlir::Type type = a ? check(i, "atomic_rmw", *a) : mlir::Type();
@@ -201,9 +201,8 @@ Value Builder::atomic_cas(Value view, std::span<const Value> indices, Value expe
   std::optional<Access> a = prepare(i, "atomic_cas", view, indices, mask, {expected, desired});
   mlir::Type type = a ? check(i, "atomic_cas", *a) : mlir::Type();
   if (!type) return {};
-  return i.result<tile::AtomicCasOp>(type, static_cast<tile::MemoryOrder>(order),
-                                     static_cast<tile::MemoryScope>(scope), a->values[0], a->values[1], unwrap(view),
-                                     a->indices, a->mask);
+  return i.result<tile::AtomicCasOp>(type, static_cast<tile::MemoryOrder>(order), static_cast<tile::MemoryScope>(scope),
+                                     a->values[0], a->values[1], unwrap(view), a->indices, a->mask);
 }
 
 void Builder::fence(Order order, Scope scope) {

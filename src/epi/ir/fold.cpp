@@ -38,44 +38,66 @@ llvm::APInt shift(BinaryKind kind, const llvm::APInt& a, const llvm::APInt& by, 
 std::optional<llvm::APInt> divide(BinaryKind kind, const llvm::APInt& a, const llvm::APInt& b, bool u) {
   if (b.isZero()) return llvm::APInt(a.getBitWidth(), 0);
   switch (kind) {
-    case BinaryKind::k_floordiv: return floor_divide(a, b, u);
-    case BinaryKind::k_mod: return a - floor_divide(a, b, u) * b;
-    case BinaryKind::k_truncdiv: return u ? a.udiv(b) : a.sdiv(b);
-    case BinaryKind::k_rem: return u ? a.urem(b) : a.srem(b);
-    default: return std::nullopt;
+    case BinaryKind::k_floordiv:
+      return floor_divide(a, b, u);
+    case BinaryKind::k_mod:
+      return a - floor_divide(a, b, u) * b;
+    case BinaryKind::k_truncdiv:
+      return u ? a.udiv(b) : a.sdiv(b);
+    case BinaryKind::k_rem:
+      return u ? a.urem(b) : a.srem(b);
+    default:
+      return std::nullopt;
   }
 }
 
 std::optional<llvm::APInt> evaluate(BinaryKind kind, const llvm::APInt& a, const llvm::APInt& b, bool u) {
   switch (kind) {
-    case BinaryKind::k_add: return a + b;
-    case BinaryKind::k_sub: return a - b;
-    case BinaryKind::k_mul: return a * b;
+    case BinaryKind::k_add:
+      return a + b;
+    case BinaryKind::k_sub:
+      return a - b;
+    case BinaryKind::k_mul:
+      return a * b;
     case BinaryKind::k_floordiv:
     case BinaryKind::k_mod:
     case BinaryKind::k_truncdiv:
-    case BinaryKind::k_rem: return divide(kind, a, b, u);
+    case BinaryKind::k_rem:
+      return divide(kind, a, b, u);
     case BinaryKind::k_minimum:
-    case BinaryKind::k_fmin: return (u ? a.ult(b) : a.slt(b)) ? a : b;
+    case BinaryKind::k_fmin:
+      return (u ? a.ult(b) : a.slt(b)) ? a : b;
     case BinaryKind::k_maximum:
-    case BinaryKind::k_fmax: return (u ? a.ugt(b) : a.sgt(b)) ? a : b;
-    case BinaryKind::k_bitand: return a & b;
-    case BinaryKind::k_bitor: return a | b;
-    case BinaryKind::k_bitxor: return a ^ b;
+    case BinaryKind::k_fmax:
+      return (u ? a.ugt(b) : a.sgt(b)) ? a : b;
+    case BinaryKind::k_bitand:
+      return a & b;
+    case BinaryKind::k_bitor:
+      return a | b;
+    case BinaryKind::k_bitxor:
+      return a ^ b;
     case BinaryKind::k_shl:
-    case BinaryKind::k_shr: return shift(kind, a, b, u);
-    default: return std::nullopt;
+    case BinaryKind::k_shr:
+      return shift(kind, a, b, u);
+    default:
+      return std::nullopt;
   }
 }
 
 bool evaluate(CompareKind kind, const llvm::APInt& a, const llvm::APInt& b, bool u) {
   switch (kind) {
-    case CompareKind::k_eq: return a == b;
-    case CompareKind::k_ne: return a != b;
-    case CompareKind::k_lt: return u ? a.ult(b) : a.slt(b);
-    case CompareKind::k_le: return u ? a.ule(b) : a.sle(b);
-    case CompareKind::k_gt: return u ? a.ugt(b) : a.sgt(b);
-    case CompareKind::k_ge: return u ? a.uge(b) : a.sge(b);
+    case CompareKind::k_eq:
+      return a == b;
+    case CompareKind::k_ne:
+      return a != b;
+    case CompareKind::k_lt:
+      return u ? a.ult(b) : a.slt(b);
+    case CompareKind::k_le:
+      return u ? a.ule(b) : a.sle(b);
+    case CompareKind::k_gt:
+      return u ? a.ugt(b) : a.sgt(b);
+    case CompareKind::k_ge:
+      return u ? a.uge(b) : a.sge(b);
   }
   return false;
 }
@@ -88,11 +110,14 @@ bool keeps_lhs(BinaryKind kind, const llvm::APInt& c) {
     case BinaryKind::k_bitor:
     case BinaryKind::k_bitxor:
     case BinaryKind::k_shl:
-    case BinaryKind::k_shr: return c.isZero();
+    case BinaryKind::k_shr:
+      return c.isZero();
     case BinaryKind::k_mul:
     case BinaryKind::k_floordiv:
-    case BinaryKind::k_truncdiv: return c.isOne();
-    default: return false;
+    case BinaryKind::k_truncdiv:
+      return c.isOne();
+    default:
+      return false;
   }
 }
 

@@ -49,8 +49,8 @@ MaybeTypes infer_reduce(CombineKind kind, mlir::TypeRange sources, int64_t axis,
 MaybeTypes infer_scan(CombineKind kind, mlir::TypeRange sources, int64_t axis, EmitError error);
 MaybeType infer_take(mlir::Type source, mlir::Type indices, int64_t axis, EmitError error);
 MaybeTypes infer_rank(mlir::Type digits, int64_t bins, EmitError error);
-MaybeTypes infer_lookback(CombineKind kind, mlir::Type state, mlir::TypeRange aggregates,
-                          mlir::ArrayAttr identities, EmitError error);
+MaybeTypes infer_lookback(CombineKind kind, mlir::Type state, mlir::TypeRange aggregates, mlir::ArrayAttr identities,
+                          EmitError error);
 MaybeType infer_mma(mlir::Type a, mlir::Type b, mlir::Type acc, EmitError error);
 
 // -- views and memory (infer_memory.cpp)

@@ -41,13 +41,17 @@ const char* operands_of(BinaryKind kind) {
 const char* operands_of(CombineKind kind) {
   switch (kind) {
     case CombineKind::k_add:
-    case CombineKind::k_mul: return "ifc";
+    case CombineKind::k_mul:
+      return "ifc";
     case CombineKind::k_minimum:
-    case CombineKind::k_maximum: return "ifb";
+    case CombineKind::k_maximum:
+      return "ifb";
     case CombineKind::k_bitand:
     case CombineKind::k_bitor:
-    case CombineKind::k_bitxor: return "ib";
-    case CombineKind::k_region: return "ifcb";
+    case CombineKind::k_bitxor:
+      return "ib";
+    case CombineKind::k_region:
+      return "ifcb";
   }
   return "";
 }
@@ -84,14 +88,16 @@ MaybeType infer_unary(UnaryKind kind, mlir::Type operand, EmitError error) {
     case UnaryKind::k_isnan:
     case UnaryKind::k_isinf:
     case UnaryKind::k_isfinite:
-    case UnaryKind::k_signbit: return with_element(operand, mlir::IntegerType::get(operand.getContext(), 1));
+    case UnaryKind::k_signbit:
+      return with_element(operand, mlir::IntegerType::get(operand.getContext(), 1));
     case UnaryKind::k_abs:
     case UnaryKind::k_real:
     case UnaryKind::k_imag:
       if (auto c = mlir::dyn_cast<mlir::ComplexType>(element_of(operand)))
         return with_element(operand, c.getElementType());
       return operand;
-    default: return operand;
+    default:
+      return operand;
   }
 }
 
@@ -127,8 +133,8 @@ MaybeType infer_fma(mlir::Type a, mlir::Type b, mlir::Type c, EmitError error) {
 MaybeType infer_select(mlir::Type condition, mlir::Type on_true, mlir::Type on_false, EmitError error) {
   if (mlir::failed(check_same("select", on_true, on_false, error))) return mlir::failure();
   if (!is_bool(condition) || (mlir::isa<mlir::RankedTensorType>(condition) && shape_of(condition) != shape_of(on_true)))
-    return error() << "condition of select is " << describe(condition) << "; it must be a bool scalar or a bool tile of "
-                   << describe(shape_of(on_true));
+    return error() << "condition of select is " << describe(condition)
+                   << "; it must be a bool scalar or a bool tile of " << describe(shape_of(on_true));
   return on_true;
 }
 

@@ -59,7 +59,8 @@ MaybeType infer_permute_view(ViewType view, Sizes perm, EmitError error) {
 }
 
 mlir::LogicalResult check_padding(mlir::Attribute padding, mlir::Type element, EmitError error) {
-  if (auto typed = mlir::dyn_cast<mlir::TypedAttr>(padding); typed && typed.getType() == element) return mlir::success();
+  if (auto typed = mlir::dyn_cast<mlir::TypedAttr>(padding); typed && typed.getType() == element)
+    return mlir::success();
   if (auto complex = mlir::dyn_cast<mlir::ComplexType>(element))
     if (auto parts = mlir::dyn_cast<mlir::ArrayAttr>(padding); parts && parts.size() == 2)
       if (llvm::all_of(parts, [&](mlir::Attribute p) {
@@ -106,11 +107,17 @@ mlir::LogicalResult check_atomic(AtomicKind kind, MemoryOrder order, mlir::Type 
   switch (kind) {
     case AtomicKind::k_add:
     case AtomicKind::k_minimum:
-    case AtomicKind::k_maximum: letters = "if"; break;
+    case AtomicKind::k_maximum:
+      letters = "if";
+      break;
     case AtomicKind::k_bitand:
     case AtomicKind::k_bitor:
-    case AtomicKind::k_bitxor: letters = "i"; break;
-    case AtomicKind::k_exchange: letters = "ifc"; break;
+    case AtomicKind::k_bitxor:
+      letters = "i";
+      break;
+    case AtomicKind::k_exchange:
+      letters = "ifc";
+      break;
   }
   if (!letters.contains(letter_of(element)) || bytes_of(element) > 8)
     return error() << stringifyAtomicKind(kind) << " of " << describe(element)

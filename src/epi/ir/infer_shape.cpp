@@ -19,8 +19,8 @@ mlir::LogicalResult check_tile(llvm::StringRef what, mlir::Type type, EmitError 
 
 mlir::LogicalResult check_part(Sizes part, Sizes whole, Sizes offsets, EmitError error) {
   if (part.size() != whole.size() || offsets.size() != whole.size())
-    return error() << "part " << describe(part) << " at offsets " << describe(offsets) << " of a tile " << describe(whole)
-                   << "; part and offsets need one number an axis";
+    return error() << "part " << describe(part) << " at offsets " << describe(offsets) << " of a tile "
+                   << describe(whole) << "; part and offsets need one number an axis";
   for (size_t i = 0; i < whole.size(); ++i)
     if (offsets[i] < 0 || offsets[i] + part[i] > whole[i])
       return error() << "part " << describe(part) << " at offsets " << describe(offsets) << " leaves the tile "
@@ -36,7 +36,8 @@ mlir::LogicalResult check_fold(CombineKind kind, mlir::TypeRange sources, EmitEr
   for (mlir::Type t : sources) {
     if (shape_of(t) != shape_of(sources[0]) ||
         mlir::isa<mlir::RankedTensorType>(t) != mlir::isa<mlir::RankedTensorType>(sources[0]))
-      return error() << "sources are " << describe(sources[0]) << " and " << describe(t) << "; they must have one shape";
+      return error() << "sources are " << describe(sources[0]) << " and " << describe(t)
+                     << "; they must have one shape";
     if (mlir::failed(check_combine(kind, t, error))) return mlir::failure();
   }
   return mlir::success();
@@ -230,7 +231,8 @@ MaybeType infer_mma(mlir::Type a, mlir::Type b, mlir::Type acc, EmitError error)
   bool fits = letter_of(b) == c && letter_of(acc) == c && (c == 'f' || c == 'i');
   fits = fits && bytes_of(acc) >= bytes_of(a) && bytes_of(a) == bytes_of(b);
   if (c == 'f')
-    fits = fits && element_of(a) == element_of(b) && !element_of(acc).isBF16() && !(element_of(a).isBF16() && bytes_of(acc) < 4);
+    fits = fits && element_of(a) == element_of(b) && !element_of(acc).isBF16() &&
+           !(element_of(a).isBF16() && bytes_of(acc) < 4);
   if (c == 'i') fits = fits && bytes_of(acc) >= 4;
   if (!fits)
     return error() << "cannot multiply " << describe(a) << " by " << describe(b) << " into " << describe(acc)

@@ -89,9 +89,9 @@ mlir::LogicalResult SliceOp::verify() {
   if (source.getAlign() % result.getAlign() != 0)
     return emitOpError() << "result has alignment " << result.getAlign() << "; it must divide the source's, "
                          << source.getAlign();
-  return check_result(*this, mlir::Type(ViewType::get(getContext(), full.getElement(), full.getExtents(),
-                                                      full.getStrides(), full.getDivisors(), result.getAlign(),
-                                                      full.getAlias())));
+  return check_result(*this,
+                      mlir::Type(ViewType::get(getContext(), full.getElement(), full.getExtents(), full.getStrides(),
+                                               full.getDivisors(), result.getAlign(), full.getAlias())));
 }
 mlir::LogicalResult PermuteViewOp::verify() {
   return check_result(*this, infer_permute_view(getView().getType(), getPerm(), ERROR));
@@ -108,9 +108,9 @@ mlir::LogicalResult StoreOp::verify() {
 mlir::LogicalResult GatherOp::verify() {
   if (getPaddingAttr() && mlir::failed(check_padding(getPaddingAttr(), getView().getType().getElement(), ERROR)))
     return mlir::failure();
-  return check_result(*this, infer_access(getView().getType(), getIndices().getTypes(),
-                                          getMask() ? getMask().getType() : mlir::Type(),
-                                          shape_of(getResult().getType()), ERROR));
+  return check_result(
+      *this, infer_access(getView().getType(), getIndices().getTypes(), getMask() ? getMask().getType() : mlir::Type(),
+                          shape_of(getResult().getType()), ERROR));
 }
 mlir::LogicalResult ScatterOp::verify() {
   const Sizes shape = shape_of(getValue().getType());
@@ -125,8 +125,8 @@ mlir::LogicalResult AtomicRmwOp::verify() {
   if (mlir::failed(check_atomic(getKind(), getOrder(), view.getElement(), ERROR)) ||
       mlir::failed(check_value(getValue().getType(), view, shape, ERROR)))
     return mlir::failure();
-  return check_result(*this, infer_access(view, getIndices().getTypes(), getMask() ? getMask().getType() : mlir::Type(),
-                                          shape, ERROR));
+  return check_result(
+      *this, infer_access(view, getIndices().getTypes(), getMask() ? getMask().getType() : mlir::Type(), shape, ERROR));
 }
 mlir::LogicalResult AtomicCasOp::verify() {
   const ViewType view = getView().getType();
@@ -135,8 +135,8 @@ mlir::LogicalResult AtomicCasOp::verify() {
       mlir::failed(check_value(getExpected().getType(), view, shape, ERROR)) ||
       mlir::failed(check_value(getDesired().getType(), view, shape, ERROR)))
     return mlir::failure();
-  return check_result(*this, infer_access(view, getIndices().getTypes(), getMask() ? getMask().getType() : mlir::Type(),
-                                          shape, ERROR));
+  return check_result(
+      *this, infer_access(view, getIndices().getTypes(), getMask() ? getMask().getType() : mlir::Type(), shape, ERROR));
 }
 mlir::LogicalResult FenceOp::verify() {
   if (getOrder() != MemoryOrder::k_weak && getOrder() != MemoryOrder::k_relaxed) return mlir::success();
@@ -185,7 +185,9 @@ mlir::LogicalResult InsertOp::verify() {
 }
 
 // -- arithmetic
-mlir::LogicalResult UnaryOp::verify() { return check_result(*this, infer_unary(getKind(), getOperand().getType(), ERROR)); }
+mlir::LogicalResult UnaryOp::verify() {
+  return check_result(*this, infer_unary(getKind(), getOperand().getType(), ERROR));
+}
 mlir::LogicalResult BinaryOp::verify() {
   return check_result(*this, infer_binary(getKind(), getLhs().getType(), getRhs().getType(), getFlagZero(), ERROR));
 }
@@ -196,8 +198,8 @@ mlir::LogicalResult CompareOp::verify() {
   return check_result(*this, infer_compare(getKind(), getLhs().getType(), getRhs().getType(), ERROR));
 }
 mlir::LogicalResult SelectOp::verify() {
-  return check_result(
-      *this, infer_select(getCondition().getType(), getOnTrue().getType(), getOnFalse().getType(), ERROR));
+  return check_result(*this,
+                      infer_select(getCondition().getType(), getOnTrue().getType(), getOnFalse().getType(), ERROR));
 }
 mlir::LogicalResult CastOp::verify() {
   return check_result(*this, infer_cast(getSource().getType(), element_of(getResult().getType()), ERROR));
@@ -233,7 +235,8 @@ mlir::LogicalResult RankOp::verify() {
 }
 mlir::LogicalResult LookbackOp::verify() {
   mlir::TypeRange types = getAggregates().getTypes();
-  if (mlir::failed(check_results(*this, infer_lookback(getKind(), getState().getType(), types, getIdentities(), ERROR))) ||
+  if (mlir::failed(
+          check_results(*this, infer_lookback(getKind(), getState().getType(), types, getIdentities(), ERROR))) ||
       mlir::failed(check_region(*this, getKind(), types, getCombine())))
     return mlir::failure();
   auto function = (*this)->getParentOfType<mlir::func::FuncOp>();
@@ -255,8 +258,8 @@ mlir::LogicalResult PrintOp::verify() {
   mlir::FailureOr<size_t> wanted = count_conversions(getFormat(), ERROR);
   if (mlir::failed(wanted)) return mlir::failure();
   if (*wanted == getValues().size()) return mlir::success();
-  return emitOpError() << "format \"" << getFormat() << "\" has " << *wanted << " conversions for " << getValues().size()
-                       << " values";
+  return emitOpError() << "format \"" << getFormat() << "\" has " << *wanted << " conversions for "
+                       << getValues().size() << " values";
 }
 
 #undef ERROR

@@ -26,7 +26,9 @@ std::string finished(Builder& b) {
   const std::string text = module->print();
   Result<Module> again = Module::parse(text);
   EXPECT_TRUE(again.ok()) << again.status().message() << "\n" << text;
-  if (again.ok()) { EXPECT_EQ(again->print(), text); }
+  if (again.ok()) {
+    EXPECT_EQ(again->print(), text);
+  }
   EXPECT_TRUE(module->verify().ok());
   return text;
 }
@@ -50,7 +52,8 @@ TEST(Builder, ArgumentsKeepNamesAndTypes) {
   EXPECT_EQ(b.type(b.args()[0]).shape, (Shape{kD, kD}));
   EXPECT_EQ(b.type(b.args()[1]).dtype, DType::kUInt8);
   const std::string text = finished(b);
-  EXPECT_HAS(text, R"(!tile.view<?x?xf32, strides = [?, ?], div = [1, 1], align = 16, alias = 3> {tile.name = "left"})");
+  EXPECT_HAS(text,
+             R"(!tile.view<?x?xf32, strides = [?, ?], div = [1, 1], align = 16, alias = 3> {tile.name = "left"})");
   EXPECT_HAS(text, R"(ui8 {tile.name = "n"})");
   EXPECT_HAS(text, "tile.ascending");
 }
@@ -213,7 +216,9 @@ TEST(Builder, UnaryTakesExactlyItsRowsDtypes) {
       Value r = b.unary(static_cast<Unary>(k), tile_of(b, dtype, {4}));
       const bool taken = kUnary[k].letters.find(letter(dtype)) != std::string_view::npos;
       EXPECT_EQ(static_cast<bool>(r), taken) << kUnary[k].name << " " << name(dtype);
-      if (taken) { EXPECT_TRUE(b.finish().ok()); }
+      if (taken) {
+        EXPECT_TRUE(b.finish().ok());
+      }
     }
   }
 }
@@ -228,7 +233,9 @@ TEST(Builder, BinaryTakesExactlyItsRowsDtypes) {
       bool taken = kBinary[k].letters.find(letter(dtype)) != std::string_view::npos;
       if (kBinary[k].name == "complex") taken = dtype == DType::kFloat32 || dtype == DType::kFloat64;
       EXPECT_EQ(static_cast<bool>(r), taken) << kBinary[k].name << " " << name(dtype);
-      if (taken) { EXPECT_TRUE(b.finish().ok()); }
+      if (taken) {
+        EXPECT_TRUE(b.finish().ok());
+      }
     }
   }
 }
@@ -286,7 +293,8 @@ Values arg_maximum(Builder& b, const Values& l, const Values& r) {
 
 TEST(Builder, FoldsWithARegion) {
   Builder b("k", {view(DType::kUInt64, 1)}, /*ascending=*/true);
-  const std::vector<Value> pair{tile_of(b, DType::kFloat32, {8}), b.iota(DType::kInt32, std::vector<std::int64_t>{8}, 0)};
+  const std::vector<Value> pair{tile_of(b, DType::kFloat32, {8}),
+                                b.iota(DType::kInt32, std::vector<std::int64_t>{8}, 0)};
   Values best = b.reduce(Combine::k_region, pair, 0, 0, arg_maximum);
   EXPECT_EQ(b.type(best[1]).dtype, DType::kInt32);
   EXPECT_EQ(b.scan(Combine::k_region, pair, 0, false, 0, arg_maximum).size(), 2U);
@@ -386,8 +394,7 @@ TEST(BuilderErrors, FirstOneIsKeptWithItsPlace) {
   b.set_location({"user.py", 8, 1});
   EXPECT_FALSE(b.program_id(9));
   EXPECT_EQ(b.status().code(), Code::kCompile);
-  EXPECT_EQ(b.status().message(),
-            "user.py:7:3: binary: add got float32 and int32; they must have one type");
+  EXPECT_EQ(b.status().message(), "user.py:7:3: binary: add got float32 and int32; they must have one type");
   EXPECT_FALSE(b.finish().ok());
 }
 
@@ -434,7 +441,9 @@ TEST(BuilderErrors, SayWhatWasGotAndWhatIsAccepted) {
              "finish: 1 loops or ifs are still open");
   EXPECT_HAS(error_of([](Builder& b) { b.binary(Binary::k_add, b.args()[0], f32(b, 1)); }),
              "binary: got view of float32[?, ?]; it takes scalars and tiles");
-  EXPECT_HAS(error_of([](Builder& b) { b.binary(Binary::k_add, tile_of(b, DType::kInt8, {3}), tile_of(b, DType::kInt8, {4})); }),
+  EXPECT_HAS(error_of([](Builder& b) {
+               b.binary(Binary::k_add, tile_of(b, DType::kInt8, {3}), tile_of(b, DType::kInt8, {4}));
+             }),
              "binary: shapes [3] [4] do not broadcast together");
   EXPECT_HAS(error_of([](Builder& b) { b.unary(Unary::k_exp, b.args()[1]); }),
              "unary: exp got int32; it takes float operands");
@@ -467,7 +476,9 @@ TEST(ModuleErrors, ParseSaysWhere) {
             "tile:2:3: 'tile.fence' op order weak orders nothing; it must be acquire, release or acq_rel");
   EXPECT_HAS(Module::parse("func.func @f() { return }").status().message(), "0 functions with tile.kernel");
   EXPECT_HAS(Module::parse("func.func @k() attributes {tile.kernel} { %0 = arith.constant 1 : i32 return }")
-                 .status().message(), "arith.constant is not an op of the tile stage");
+                 .status()
+                 .message(),
+             "arith.constant is not an op of the tile stage");
 }
 
 }  // namespace

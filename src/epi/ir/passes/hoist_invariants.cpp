@@ -19,8 +19,7 @@ bool is_cheap(mlir::Operation* op) {
 void hoist_invariants(mlir::ModuleOp module) {
   module.walk([](mlir::LoopLikeOpInterface loop) {  // post order: inner loops first
     mlir::moveLoopInvariantCode(
-        loop.getLoopRegions(),
-        [&](mlir::Value v, mlir::Region*) { return loop.isDefinedOutsideOfLoop(v); },
+        loop.getLoopRegions(), [&](mlir::Value v, mlir::Region*) { return loop.isDefinedOutsideOfLoop(v); },
         [](mlir::Operation* op, mlir::Region*) { return is_cheap(op); },
         [&](mlir::Operation* op, mlir::Region*) { loop.moveOutOfLoop(op); });
   });
