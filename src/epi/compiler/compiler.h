@@ -1,9 +1,10 @@
 // The compiler's face, without MLIR or LLVM: a program in, bytes and their contract out. Called by jit/ and by tests.
-// Targets live in the wings (backend/<name>/target) and register themselves by name; see emitter.h for how to write one.
+// Targets live in the wings (backend/<name>/target) and are known by name; see emitter.h for how to write one.
 #pragma once
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +41,7 @@ struct HostCode {
   std::shared_ptr<const void> keep;
 };
 
-/// One kind of machine that programs are compiled for. Stateless from outside; safe for one call at a time.
+/// One kind of machine that programs are compiled for. Calls may come from several threads.
 class Target {
  public:
   virtual ~Target() = default;
@@ -58,10 +59,14 @@ class Target {
   }
 };
 
-/// Adds a target; a second one of the same name replaces the first. Call before threads start.
-void register_target(std::unique_ptr<Target> target);
+/// What each wing defines as epi::backend::NAME::compiler_target() in backend/NAME/target/target.cpp.
+using TargetFunction = std::unique_ptr<Target> (*)();
+/// The wings of this build (generated from the folders).
+std::span<const TargetFunction> backend_targets();
 /// The target, or null.
 const Target* find_target(std::string_view name);
+/// The names of all targets.
+std::vector<std::string> target_names();
 
 /// Compiles the module's kernel for options.target. Errors carry the op's location.
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options);

@@ -24,6 +24,7 @@ struct Pos {
   llvm::Value* index = nullptr;    ///< first lane's position, a scalar of index type; lane l is index + l
   llvm::Value* vector = nullptr;   ///< or: <lanes x i32>, each lane its own position (index is null)
   std::int64_t multiple = 1;       ///< divides index, for every run of this code
+  std::int64_t within = 0;         ///< linear lanes never cross a multiple of this; 0 = nothing known
   [[nodiscard]] bool linear() const { return vector == nullptr; }
 };
 
@@ -33,6 +34,7 @@ struct Buffer {
   DType dtype = DType::kInt32;
   std::int64_t count = 0;          ///< elements
   unsigned alias_scope = 0;        ///< index of its alias.scope, 0 = none
+  int home = -1;                   ///< a target's own storage (registers) by number; -1 = memory
 };
 
 /// A view as LLVM values; extents and strides are i64, constants where static.
@@ -53,6 +55,7 @@ struct Access {
   llvm::SmallVector<llvm::Value*, 4> offsets;  ///< i64
   llvm::Value* origin = nullptr;               ///< address of the tile's element (0, 0, ...); may lie outside the view
   llvm::Value* inside = nullptr;               ///< i1: the whole tile is inside the view; null = promised
+  std::int64_t origin_align = 1;               ///< bytes
 };
 
 }  // namespace epi::compiler
