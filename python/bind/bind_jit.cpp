@@ -46,7 +46,11 @@ RawArg raw_scalar(int dtype, const nb::bytes& bits) {
   return out;
 }
 
-void collect(const nb::sequence& objects, Arguments& out) {
+void collect(const nb::object& objects, Arguments& out) {
+  if (nb::isinstance<Arguments>(objects)) {
+    out.args = nb::cast<const Arguments&>(objects).args;
+    return;
+  }
   for (nb::handle o : objects) {
     if (nb::isinstance<RawArg>(o))
       out.args.push_back(nb::cast<const RawArg&>(o).arg);
@@ -56,7 +60,7 @@ void collect(const nb::sequence& objects, Arguments& out) {
 }
 
 std::shared_ptr<const jit::Kernel> load_kernel(const runtime::Device& device, std::string name, std::string key,
-                                               std::vector<std::string> arg_names, const nb::sequence& args,
+                                               std::vector<std::string> arg_names, const nb::object& args,
                                                const nb::callable& build) {
   Arguments arguments;
   collect(args, arguments);
@@ -81,7 +85,7 @@ std::shared_ptr<const jit::Kernel> load_kernel(const runtime::Device& device, st
 }
 
 void launch(const jit::Kernel& kernel, const runtime::Queue& queue, std::uint32_t x, std::uint32_t y, std::uint32_t z,
-            const nb::sequence& args) {
+            const nb::object& args) {
   Arguments arguments;
   collect(args, arguments);
   const std::uint32_t grid[3] = {x, y, z};

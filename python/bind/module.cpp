@@ -36,6 +36,7 @@ void check(const Status& status) {
 }  // namespace epi::bind
 
 NB_MODULE(_engine, m) {
+  nanobind::set_leak_warnings(false);  // kernels and the globals they captured refer to each other until the process ends
   m.doc() = "The engine: dtypes, the Tile IR builder, the interpreter, compiler, devices.";
   epi::bind::bind_base(m);
   epi::bind::bind_builder(m);
@@ -43,6 +44,7 @@ NB_MODULE(_engine, m) {
   epi::bind::bind_interp(m);
   epi::bind::bind_runtime(m);
   epi::bind::bind_jit(m);
+  epi::bind::bind_launch(m);
   epi::bind::bind_trace(m);
   epi::bind::bind_math(m);
 }

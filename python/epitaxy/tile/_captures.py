@@ -16,30 +16,31 @@ _MISSING = object()
 
 
 class Captures:
-    """The values read, with how to read them again."""
+    """The values read, with how to read them again.
+
+    `globals` are (namespace, name, value) and `attributes` (owner, name, value): the launch path compares those by
+    itself. `others` need a call each.
+    """
 
     def __init__(self) -> None:
         self._seen: set[tuple[str, int, Any]] = set()
         self.globals: list[tuple[dict[str, Any], str, Any]] = []
+        self.attributes: list[tuple[Any, str, Any]] = []
         self.others: list[tuple[Callable[[], Any], Any]] = []
 
     def add_global(self, namespace: dict[str, Any], name: str, value: Any) -> None:
         """`namespace[name]` was read."""
         if self._new("global", namespace, name):
             self.globals.append((namespace, name, value))
-            self._function(value)
 
     def add_cell(self, cell: CellType, value: Any) -> None:
         """A closure variable was read."""
-        if self._new("cell", cell, None):
-            self.others.append((lambda: cell.cell_contents, value))
-            self._function(value)
+        self.add_attribute(cell, "cell_contents", value)
 
     def add_attribute(self, owner: Any, name: str, value: Any) -> None:
         """`owner.name` was read."""
         if self._new("attribute", owner, name):
-            self.others.append((lambda: getattr(owner, name), value))
-            self._function(value)
+            self.attributes.append((owner, name, value))
 
     def add_item(self, owner: Any, key: Any, value: Any) -> None:
         """`owner[key]` was read."""
@@ -52,14 +53,9 @@ class Captures:
             self.others.append((lambda: tuple(owner), tuple(owner)))
 
     def add_code(self, function: FunctionType) -> None:
-        """A function's source was read."""
-        if self._new("code", function, None):
-            defaults = (function.__code__, function.__defaults__, function.__kwdefaults__)
-            self.others.append((lambda: (function.__code__, function.__defaults__, function.__kwdefaults__), defaults))
-
-    def _function(self, value: Any) -> None:
-        if isinstance(value, FunctionType) and not getattr(value, "__tile_api__", False):
-            self.add_code(value)
+        """A function's source and defaults were read."""
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.add_attribute(function, name, getattr(function, name))
 
     def _new(self, how: str, owner: Any, name: Any) -> bool:
         key = (how, id(owner), name)
@@ -70,18 +66,18 @@ class Captures:
 
     def current(self) -> bool:
         """Whether everything read still has the value it had."""
-        for namespace, name, value in self.globals:
-            now = namespace.get(name, _MISSING)
-            if now is not value and not same(now, value):
-                return False
-        for read, value in self.others:
-            try:
-                now = read()
-            except Exception:  # the attribute or item is gone: compile again, and report that properly
-                return False
-            if now is not value and not same(now, value):
-                return False
-        return True
+        try:
+            return (
+                all(_unchanged(ns.get(name, _MISSING), value) for ns, name, value in self.globals)
+                and all(_unchanged(getattr(owner, name), value) for owner, name, value in self.attributes)
+                and all(_unchanged(read(), value) for read, value in self.others)
+            )
+        except Exception:  # an attribute or item is gone: compile again, which reports that properly
+            return False
+
+
+def _unchanged(now: Any, value: Any) -> bool:
+    return now is value or same(now, value)
 
 
 def same(a: Any, b: Any) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,8 +17,8 @@ from typing import Annotated, Any, get_args, get_origin
 from .. import _engine
 from .._dtypes import all_dtypes
 from . import _convert as cv
-from ._captures import Captures, same
-from ._errors import TileTypeError
+from ._captures import Captures
+from ._digest import digest
 from ._options import ArrayAnnotation, ByTarget, ConstantAnnotation, ScalarAnnotation
 from ._record import Recorder, replay
 from ._values import Array, Tile
@@ -40,13 +39,19 @@ class Parameter:
 
 
 @dataclass
-class Compiled:
-    """One specialisation: its module, and what it read from outside."""
+class Program:
+    """One specialisation as recorded: what it read from outside, and how its engine module is made."""
 
-    module: Any
-    captures: Captures
     recorder: Recorder
-    stores: frozenset[int]  # arguments that it writes
+    captures: Captures
+    views: list[Any]
+    specs: list[Any]
+    name: str
+    ascending: bool
+
+    def module(self) -> Any:
+        """The engine's module. Once: replay sets the values' handles."""
+        return replay(self.recorder, self.name, self.specs, self.views, ascending=self.ascending)
 
 
 def _parameters(f: FunctionType) -> tuple[Parameter, ...]:
@@ -69,10 +74,11 @@ def _parameters(f: FunctionType) -> tuple[Parameter, ...]:
     return tuple(out)
 
 
-class kernel:  # noqa: N801 - cuTile's name
+class kernel(_engine.Launcher):  # type: ignore[misc,name-defined]  # noqa: N801 - cuTile's name
     """A function that runs once for each program of a grid; start it with `launch`.
 
-    `num_ctas`, `occupancy`, `opt_level` and `num_worker_warps` are cuTile's hints; each may be a `ByTarget`.
+    `num_ctas`, `occupancy`, `opt_level` and `num_worker_warps` are cuTile's hints; each may be a `ByTarget`. With
+    `ascending`, programs start in the order of their number.
     """
 
     def __new__(cls, function: Any = None, /, **options: Any) -> Any:
@@ -84,6 +90,7 @@ class kernel:  # noqa: N801 - cuTile's name
         self, function: Any = None, /, *, num_ctas: int | ByTarget | None = None, occupancy: int | ByTarget | None = None,
         opt_level: int | ByTarget = 3, num_worker_warps: int | ByTarget | None = None, ascending: bool = False,
     ) -> None:  # fmt: skip
+        super().__init__()
         if not isinstance(function, FunctionType):
             raise TypeError(f"kernel decorates a Python function, got {type(function).__name__}")
         self._function = function
@@ -91,23 +98,18 @@ class kernel:  # noqa: N801 - cuTile's name
             "num_ctas": num_ctas, "occupancy": occupancy, "opt_level": opt_level, "num_worker_warps": num_worker_warps,
             "ascending": ascending,
         }  # fmt: skip
-        self._check_options()
+        _check_options(self._options)
         self._parameters = _parameters(function)
-        self._cache: dict[Any, Compiled] = {}
-        self._lock = threading.Lock()
+        self._modules: dict[Any, tuple[Program, Any]] = {}  # the interpreter's
         self.__name__ = function.__name__
+        self.__qualname__ = function.__qualname__
         self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
         self.__wrapped__ = function
-
-    def _check_options(self) -> None:
-        limits = {"num_ctas": 16, "occupancy": 32, "opt_level": 3, "num_worker_warps": 32}
-        for name, high in limits.items():
-            value = self._options[name]
-            if value is None or isinstance(value, ByTarget):
-                continue
-            low = 0 if name == "opt_level" else 1
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                raise ValueError(f"{name} must be between {low} and {high}, got {value!r}")
+        self._setup(
+            self.__name__, [p.name for p in self._parameters], [p.constant for p in self._parameters],
+            tuple(p.default for p in self._parameters), inspect.Parameter.empty, self._static_axes(),
+        )  # fmt: skip
 
     def replace_hints(self, **hints: Any) -> kernel:
         """The same kernel with other hints, and a cache of its own."""
@@ -120,6 +122,46 @@ class kernel:  # noqa: N801 - cuTile's name
         return f"<kernel {self.__name__}>"
 
     # -- compiling -------------------------------------------------------------------------------------------------
+    def _dynamic(self) -> list[Parameter]:
+        return [p for p in self._parameters if not p.constant]
+
+    def _names(self) -> list[str]:
+        return [p.name for p in self._dynamic()]
+
+    def _static_axes(self) -> list[tuple[int, tuple[int, ...], tuple[int, ...]]]:
+        marked = [(i, p.array) for i, p in enumerate(self._dynamic()) if p.array is not None]
+        return [(i, a.static_shape_dims, a.static_stride_dims) for i, a in marked]
+
+    def _constant_key(self, value: Any) -> Any:
+        """Tells constants apart that the launch path does not know."""
+        return _constant_key(value)
+
+    def _record(self, constants: list[Any], arguments: Any) -> Program:
+        """Walks the function for these arguments."""
+        specs = arguments.specs(self._names())
+        views = [_value(p, spec, arguments, i) for i, (p, spec) in enumerate(zip(self._dynamic(), specs, strict=True))]
+        given, fixed = iter(views), iter(constants)
+        values = [next(fixed) if p.constant else next(given) for p in self._parameters]
+        recorder, captures = record_kernel(self._function, [_admitted(v) for v in values])
+        return Program(recorder, captures, views, specs, self.__name__, bool(self._options["ascending"]))
+
+    def _miss(self, constants: list[Any], arguments: Any, device: Any) -> tuple[Any, ...]:
+        """The launch path has no kernel for these arguments: (kernel, globals, attributes, current, ask always)."""
+        program = self._record(constants, arguments)
+        static = [
+            [arguments.describe(i)[3][d] for d in shape] + [arguments.describe(i)[4][d] for d in strides]
+            for i, shape, strides in self._static_axes()
+        ]
+        key = digest(program.recorder, program.views, repr((static, sorted(self._options.items(), key=str))))
+        code = self._function.__code__
+        name = f"{self.__name__} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+        loaded = _engine.load_kernel(device, name, key, self._names(), arguments, lambda specs: program.module())
+        c = program.captures
+        return loaded, c.globals, c.attributes, c.current, bool(c.others)
+
+    def _interpret(self, grid: Any, args: tuple[Any, ...], checked: bool) -> None:
+        interpret(grid, self, args, checked=checked)
+
     def _split(self, args: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
         """(constants, launch arguments), defaults filled in."""
         if len(args) > len(self._parameters):
@@ -129,47 +171,29 @@ class kernel:  # noqa: N801 - cuTile's name
             value = args[i] if i < len(args) else p.default
             if value is inspect.Parameter.empty:
                 raise TypeError(f"kernel {self.__name__}: no value for '{p.name}' ({len(args)} arguments were given)")
-            if p.constant:
-                constants.append(value)
-            else:
-                values.append(value)
+            (constants if p.constant else values).append(value)
         return constants, values
 
-    def _names(self) -> list[str]:
-        return [p.name for p in self._parameters if not p.constant]
+    def _module(self, constants: list[Any], arguments: Any) -> tuple[Program, Any]:
+        """The program and the engine's module for the interpreter."""
+        static = [(arguments.describe(i)[3], arguments.describe(i)[4]) for i, _, _ in self._static_axes()]
+        key = (tuple(arguments.key()), arguments.wide, tuple(map(_constant_key, constants)), repr(static))
+        found = self._modules.get(key)
+        if found is None or not found[0].captures.current():
+            program = self._record(constants, arguments)
+            found = self._modules[key] = (program, program.module())
+        return found
 
-    def _compiled(self, constants: list[Any], arguments: Any) -> Compiled:
-        """The specialisation for these arguments, compiled where there is none that is up to date."""
-        key = (tuple(arguments.key()), arguments.wide, tuple(map(_constant_key, constants)), self._static_key(arguments))
-        with self._lock:
-            found = self._cache.get(key)
-            if found is not None and found.captures.current():
-                return found
-            found = self._compile(constants, arguments)
-            self._cache[key] = found
-            return found
 
-    def _static_key(self, arguments: Any) -> tuple[Any, ...]:
-        out: list[Any] = []
-        for i, p in enumerate(p for p in self._parameters if not p.constant):
-            if p.array is not None:
-                _, _, _, extents, strides, _ = arguments.describe(i)
-                out.append(tuple(extents[d] for d in p.array.static_shape_dims))
-                out.append(tuple(strides[d] for d in p.array.static_stride_dims))
-        return tuple(out)
-
-    def _compile(self, constants: list[Any], arguments: Any) -> Compiled:
-        names = self._names()
-        specs = arguments.specs(names)
-        dynamic = [p for p in self._parameters if not p.constant]
-        views = []
-        for i, (p, spec) in enumerate(zip(dynamic, specs, strict=True)):
-            views.append(_value(p, spec, arguments, i))
-        given, fixed = iter(views), iter(constants)
-        values = [next(fixed) if p.constant else next(given) for p in self._parameters]
-        recorder, captures = record_kernel(self._function, [_admitted(v) for v in values])
-        module = replay(recorder, self.__name__, specs, views, ascending=bool(self._options["ascending"]))
-        return Compiled(module, captures, recorder, _stores(recorder, names))
+def _check_options(options: dict[str, Any]) -> None:
+    limits = {"num_ctas": 16, "occupancy": 32, "opt_level": 3, "num_worker_warps": 32}
+    for name, high in limits.items():
+        value = options[name]
+        if value is None or isinstance(value, ByTarget):
+            continue
+        low = 0 if name == "opt_level" else 1
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"{name} must be between {low} and {high}, got {value!r}")
 
 
 def _admitted(value: Any) -> Any:
@@ -246,33 +270,22 @@ def function(func: Any = None, /, *, host: bool = False, tile: bool = True) -> A
 
 
 # -- launching -----------------------------------------------------------------------------------------------------
-_mode = threading.local()
-
-
 @contextmanager
 def checked(on: bool = True) -> Iterator[None]:
-    """Runs the launches in this context in the interpreter, with all its checks.
+    """Runs this thread's launches in the interpreter, with all its checks.
 
     Out-of-bounds accesses where the kernel promised none, integer division by zero, and races between programs are
     errors that name the line.
     """
-    before = getattr(_mode, "mode", None)
-    _mode.mode = "checked" if on else None
+    before = _engine.set_mode(2 if on else 0)
     try:
         yield
     finally:
-        _mode.mode = before
-
-
-def _interpreting() -> str | None:
-    mode: str | None = getattr(_mode, "mode", None)
-    if mode is None and os.environ.get("EPITAXY_INTERPRET", "0") not in ("", "0"):
-        return "interpret"
-    return mode
+        _engine.set_mode(before)
 
 
 def _grid(grid: Any) -> list[int]:
-    dims = [grid] if isinstance(grid, int) else list(grid)
+    dims = [grid] if hasattr(grid, "__index__") else list(grid)
     if not 1 <= len(dims) <= 3:
         raise ValueError(f"the grid has 1 to 3 axes, got {grid!r}")
     out = []
@@ -292,35 +305,27 @@ def interpret(
 ) -> None:  # fmt: skip
     """Runs a kernel in the interpreter: slow, on host arrays, with the same results as on a device.
 
-    With `checked`, see `checked()`. `print` receives the lines that the kernel prints.
+    With `checked`, see `checked()`. `print` receives the text that the kernel prints.
     """
     dims = _grid(grid)
     constants, values = kernel._split(tuple(args))
     arguments = _engine.extract_arguments(tuple(values), kernel._names())
-    compiled = kernel._compiled(constants, arguments)
-    _check_writable(kernel, compiled, arguments)
-    _engine.interpret(compiled.module, arguments, dims, checked, print)
-
-
-def _check_writable(k: kernel, compiled: Compiled, arguments: Any) -> None:
-    for i in compiled.stores:
+    program, module = kernel._module(constants, arguments)
+    for i in _stores(program.recorder, kernel._names()):
         if arguments.readonly(i):
-            raise ValueError(f"argument '{k._names()[i]}' is read-only, and kernel {k.__name__} writes to it")
+            raise ValueError(f"argument '{kernel._names()[i]}' is read-only, and kernel {kernel.__name__} writes to it")
+    _engine.interpret(module, arguments, dims, checked, print)
 
 
 def launch(stream: Any, grid: Any, kernel: kernel, kernel_args: tuple[Any, ...] = (), /) -> None:
     """Starts `kernel` once for each program of `grid` (1 to 3 sizes), in the order of `stream`.
 
-    `stream` may be None: the current queue of the device where the arrays are. Arguments are arrays (NumPy, or anything
-    with DLPack or an array interface), numbers, and values for ct.Constant parameters.
+    `stream` may be None: the default queue of the device where the arrays are. On host arrays such a launch is done when
+    this returns; on a queue that is given it need not be. Arguments are arrays (NumPy, or anything with DLPack or an array
+    interface), numbers, and values for ct.Constant parameters.
     """
-    if not hasattr(kernel, "_compiled"):
-        raise TypeError(f"launch starts a function decorated with @kernel, got {type(kernel).__name__}")
-    mode = _interpreting()
-    if mode is not None:
-        interpret(grid, kernel, kernel_args, checked=mode == "checked")
-        return
-    raise NotImplementedError("no device launches yet")
+    _engine.launch(stream, grid, kernel, kernel_args)
 
 
-__all__ += ["same", "TileTypeError"]
+if os.environ.get("EPITAXY_INTERPRET", "0") not in ("", "0"):
+    _engine.set_default_mode(1)

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "epi/backend/cpu/target/cpu_emitter.h"
+#include "epi/backend/cpu/target/link.h"
 #include "epi/backend/cpu/target/machine.h"
 #include "epi/compiler/compiler.h"
 #include "epi/compiler/llvm_pipeline.h"
@@ -105,6 +106,12 @@ class CpuTarget final : public compiler::Target {
     EPI_TRY(out.bytes, object_code(code, *machine.machine));
     clock.mark("codegen");
     return out;
+  }
+
+  Result<compiler::HostCode> link(std::string_view bytes, const std::string& symbol) const override {
+    EPI_TRY(std::shared_ptr<LoadedCode> code, link_object(bytes, symbol));
+    const auto entry = reinterpret_cast<HostKernel>(code->entry());
+    return compiler::HostCode{entry, std::move(code)};
   }
 };
 
