@@ -141,7 +141,7 @@ TEST(Handles, CreationThatFailsCreatesNothing) {
   EXPECT_EQ(backend::null::counts().live_queues.load(), before);
 }
 
-TEST(Trace, ALaunchLeavesASubmitAndARunSpan) {
+TEST(TraceHooks, ALaunchLeavesASubmitAndARunSpan) {
   const auto device = *runtime::device("cpu");
   const auto queue = Queue::create(device);
   const auto kernel = make_kernel(device, "spin");

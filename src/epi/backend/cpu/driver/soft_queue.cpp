@@ -19,6 +19,7 @@ constexpr float kShortestChunkNs = 4000;
 constexpr float kLongestChunkNs = 200'000;
 constexpr std::uint64_t kChunksPerThread = 8;
 constexpr std::int64_t kSpinNs = 20'000;
+constexpr std::uint32_t kCloseSpins = 2000;
 constexpr std::int64_t kWaitPollNs = 2'000'000;    ///< a waiter that was never woken looks again
 
 std::uint16_t load_header(Packet& packet) {
@@ -177,7 +178,7 @@ void SoftQueue::run_dispatch(KernArg& args, std::uint64_t index) {
   const std::uint32_t run = kernel.runs.load(std::memory_order_relaxed);
   kernel.runs.store(run + 1, std::memory_order_relaxed);
   const bool tracing = trace::enabled();
-  const bool timed = tracing || run < 4 || run % 16 == 0;
+  const bool timed = tracing || args.programs > 1 || run < 4 || run % 16 == 0;
   const std::int64_t start_ns = timed ? trace::now_ns() : 0;
 
   const std::uint64_t chunk = chunk_of(args);
@@ -190,7 +191,9 @@ void SoftQueue::run_dispatch(KernArg& args, std::uint64_t index) {
     const auto share = static_cast<float>(std::min<std::uint64_t>(chunks, workers_.threads()));
     const float sample = static_cast<float>(elapsed_ns) * share / static_cast<float>(args.programs);
     const float known = kernel.program_ns.load(std::memory_order_relaxed);
-    kernel.program_ns.store(run < 2 ? sample : 0.75f * known + 0.25f * sample, std::memory_order_relaxed);
+    // Dearer than thought is believed at once: an argument may have changed, and the next launch should be shared.
+    const bool believe = run < 2 || sample > 2 * known;
+    kernel.program_ns.store(believe ? sample : 0.75f * known + 0.25f * sample, std::memory_order_relaxed);
     if (tracing) {
       const auto& g = args.launch.grid;
       trace::span("run", args.name, start_ns, elapsed_ns,
@@ -225,11 +228,13 @@ void SoftQueue::run_shared(KernArg& args, std::uint64_t chunk) {
   run_chunks();
   open_.store(0, std::memory_order_seq_cst);
   for (std::uint32_t inside = 0, spins = 0; (inside = joined_.load(std::memory_order_seq_cst)) != 0; ++spins) {
-    if (spins < 2000) {
+    if (spins < kCloseSpins) {
       pause();
-    } else {
-      futex_wait(&joined_, inside, 50'000);  // helpers do not wake: the limit does
+      continue;
     }
+    closer_sleeps_.store(true, std::memory_order_seq_cst);
+    futex_wait(&joined_, inside, kWaitPollNs);
+    closer_sleeps_.store(false, std::memory_order_relaxed);
   }
 }
 
@@ -266,6 +271,7 @@ bool SoftQueue::help() {
     helped = true;
   }
   joined_.fetch_sub(1, std::memory_order_seq_cst);
+  if (closer_sleeps_.load(std::memory_order_seq_cst)) futex_wake(&joined_, 1);
   return helped;
 }
 

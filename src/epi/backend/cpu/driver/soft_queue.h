@@ -97,6 +97,7 @@ class SoftQueue : public std::enable_shared_from_this<SoftQueue> {
   std::atomic<std::uint64_t> programs_{0};              ///< of the running dispatch
   alignas(64) std::atomic<std::uint32_t> open_{0};      ///< helpers may join
   std::atomic<std::uint32_t> joined_{0};                ///< helpers inside
+  std::atomic<bool> closer_sleeps_{false};              ///< the processor sleeps on joined_
   std::atomic<std::uint32_t> out_of_memory_{0};         ///< a thread had no arena for the running dispatch
 
   // -- the error that sticks -----------------------------------------------------
