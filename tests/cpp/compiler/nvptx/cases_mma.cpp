@@ -84,7 +84,7 @@ std::vector<Case> contraction_cases() {
       gemm_case("mma_sync", D::kBFloat16, D::kBFloat16, {32, 32, 32}, 70, 66, 90),
       gemm_case("mma_sync_odd_pitch", D::kBFloat16, D::kFloat32, {64, 64, 64}, 70, 67, 91),
       gemm_case("f32", D::kFloat32, D::kFloat32, {32, 32, 16}, 50, 60, 40),
-      gemm_case("f64", D::kFloat64, D::kFloat32, {16, 16, 16}, 30, 30, 30),
+      gemm_case("edge_f32", D::kFloat32, D::kFloat32, {16, 24, 8}, 30, 30, 30),
   };
 }
 

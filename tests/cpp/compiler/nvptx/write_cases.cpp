@@ -72,9 +72,10 @@ Status write_case(Case c, const std::string& folder, const std::string& arch) {
   compiler::CompileOptions options;
   options.target = "cuda";
   options.arch = arch;
-  if (getenv("EPI_DUMP") != nullptr)
-    options.dump = [](std::string_view stage, std::string_view text) {
-      if (stage != "asm") std::printf("; %s\n%s\n", std::string(stage).c_str(), std::string(text).c_str());
+  const char* wanted = getenv("EPI_DUMP");  // a stage's name; verifies all code too
+  if (wanted != nullptr)
+    options.dump = [=](std::string_view stage, std::string_view text) {
+      if (stage == wanted) std::printf("; %s\n%s\n", std::string(stage).c_str(), std::string(text).c_str());
     };
   const auto begin = std::chrono::steady_clock::now();
   EPI_TRY(const compiler::Compiled compiled, compiler::compile(module, options));

@@ -79,7 +79,7 @@ std::optional<double> splat(mlir::Value v) {
 bool is_elementwise(mlir::Value v, mlir::Value acc, const compiler::Analysis& analysis) {
   if (v == acc || !mlir::isa<mlir::RankedTensorType>(v.getType())) return true;
   mlir::Operation* op = v.getDefiningOp();
-  if (op == nullptr || compiler::Analysis::is_root(op) || analysis.placement(v) == compiler::Placement::kEager)
+  if (op == nullptr || compiler::Analysis::is_root(op) || analysis.placement(v) != compiler::Placement::kLazy)
     return false;
   if (mlir::isa<tile::ConstantOp, tile::IotaOp, tile::LoadOp>(op)) return true;
   if (!compiler::Analysis::is_positional(op) && !mlir::isa<tile::BroadcastOp>(op)) return false;

@@ -13,8 +13,9 @@ using llvm::Value;
 constexpr std::int64_t kUnrolledRounds = 8;
 constexpr std::int64_t kLoopUnroll = 4;
 
-compiler::AnalysisOptions analysis_options() {
+compiler::AnalysisOptions analysis_options(const Plan& plan) {
   compiler::AnalysisOptions o;
+  o.store_loads_of_many_roots = plan.keep_loads;
   o.max_lazy_weight = 32;
   return o;
 }
@@ -22,7 +23,8 @@ compiler::AnalysisOptions analysis_options() {
 }  // namespace
 
 GpuEmitter::GpuEmitter(llvm::Module& module, mlir::func::FuncOp kernel, KernelInfo& info, const Plan& plan)
-    : Emitter(module, kernel, info, analysis_options()), plan_(plan), ptx_(b_) {}
+    : Emitter(module, kernel, info, analysis_options(plan)), plan_(plan), ptx_(b_),
+      private_(choose_private(kernel, plan, analysis())) {}
 
 // -- frame ---------------------------------------------------------------------------------------------------------
 void GpuEmitter::add_slots() {
@@ -99,6 +101,37 @@ void GpuEmitter::end_kernel() {
                       " a block: use smaller tiles");
 }
 
+namespace {
+
+/// The kernel parameter that a global address comes from; null where that is not plain.
+llvm::Argument* origin_of(Value* pointer) {
+  while (auto* step = llvm::dyn_cast<llvm::GEPOperator>(pointer)) pointer = step->getPointerOperand();
+  auto* made = llvm::dyn_cast<llvm::IntToPtrInst>(pointer);
+  return made == nullptr ? nullptr : llvm::dyn_cast<llvm::Argument>(made->getOperand(0));
+}
+
+}  // namespace
+
+void GpuEmitter::mark_read_only_loads() {
+  llvm::DenseSet<std::int64_t> written;
+  kernel_.walk([&](mlir::Operation* op) {
+    if (mlir::isa<tile::LoadOp, tile::GatherOp>(op)) return;
+    if (mlir::isMemoryEffectFree(op)) return;
+    for (mlir::Value v : op->getOperands())
+      if (auto view = mlir::dyn_cast<tile::ViewType>(v.getType())) written.insert(view.getAlias());
+  });
+  llvm::MDNode* empty = llvm::MDNode::get(context_, {});
+  for (auto& block : *function_)
+    for (auto& instruction : block) {
+      auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+      if (load == nullptr || load->getPointerAddressSpace() != 1 || load->isAtomic()) continue;
+      const llvm::Argument* origin = origin_of(load->getPointerOperand());
+      if (origin == nullptr || info_.slots[origin->getArgNo()].kind != SlotKind::kPointer) continue;
+      auto view = mlir::dyn_cast<tile::ViewType>(kernel_.getArgumentTypes()[info_.slots[origin->getArgNo()].arg]);
+      if (view && !written.contains(view.getAlias())) load->setMetadata(llvm::LLVMContext::MD_invariant_load, empty);
+    }
+}
+
 Value* GpuEmitter::slot(unsigned i) { return slots_[i]; }
 Value* GpuEmitter::num_programs(unsigned axis) { return ptx_.grid_dim(static_cast<int>(axis)); }
 
@@ -139,6 +172,11 @@ void GpuEmitter::for_rounds(std::int64_t begin, std::int64_t rounds, std::int64_
   unrolled(i32(0), begin + looped * per, rounds - looped);
 }
 
+Value* GpuEmitter::chunk_index(Value* base, Value* own) {
+  // An instruction of its own for every chunk, so that the chunk can be told from its index.
+  return llvm::BinaryOperator::CreateAdd(own, base, "chunk", b_.GetInsertBlock());
+}
+
 void GpuEmitter::for_chunks(llvm::ArrayRef<std::int64_t> shape, unsigned lanes, Body body) {
   std::int64_t count = 1;
   for (std::int64_t e : shape) count *= e;
@@ -146,8 +184,9 @@ void GpuEmitter::for_chunks(llvm::ArrayRef<std::int64_t> shape, unsigned lanes, 
   const std::int64_t per = static_cast<std::int64_t>(plan_.threads) * lanes;
   Value* own = b_.CreateMul(tid_, i32(lanes));
   const auto chunk = [&](Value* base) {
-    Pos pos = at(b_.CreateAdd(base, own), lanes, lanes);
-    body(pos);
+    Value* index = chunk_index(base, own);
+    if (auto* fixed = llvm::dyn_cast<llvm::ConstantInt>(base)) chunk_of_[index] = fixed->getSExtValue() / per;
+    body(at(index, lanes, lanes));
   };
   for_rounds(0, count / per, per, chunk);
   if (count % per == 0) return;
@@ -182,6 +221,38 @@ Buffer GpuEmitter::make_buffer(DType dtype, std::int64_t count) {
   buffer.count = count;
   buffer.alias_scope = buffer_scope();
   return buffer;
+}
+
+Buffer GpuEmitter::make_storage(mlir::Value v) {
+  const auto found = private_.find(v);
+  if (found == private_.end()) return Emitter::make_storage(v);
+  const auto home = static_cast<std::size_t>(found->second);
+  const DType dtype = tile::dtype_of(v.getType());
+  const std::int64_t count = tile::size_of(v.getType());
+  if (homes_.size() <= home) homes_.resize(home + 1);
+  for (std::int64_t r = 0; r < plan_.chunks(count); ++r) homes_[home].push_back(make_registers({dtype}, plan_.lanes(count)));
+  Buffer buffer;
+  buffer.dtype = dtype;
+  buffer.count = count;
+  buffer.home = found->second;
+  return buffer;
+}
+
+Vec GpuEmitter::read(const Buffer& buffer, const Pos& pos) {
+  if (buffer.home < 0) return Emitter::read(buffer, pos);
+  const auto chunk = chunk_of_.find(pos.index);
+  if (chunk == chunk_of_.end()) return fail(kernel_, "internal: a tile in registers is read elsewhere", buffer.dtype, pos.lanes);
+  return get(homes_[static_cast<std::size_t>(buffer.home)][static_cast<std::size_t>(chunk->second)])[0];
+}
+
+void GpuEmitter::write(const Buffer& buffer, const Pos& pos, Vec value) {
+  if (buffer.home < 0) return Emitter::write(buffer, pos, value);
+  const auto chunk = chunk_of_.find(pos.index);
+  if (chunk == chunk_of_.end()) {
+    fail(kernel_, "internal: a tile in registers is written elsewhere");
+    return;
+  }
+  put(homes_[static_cast<std::size_t>(buffer.home)][static_cast<std::size_t>(chunk->second)], {value});
 }
 
 void GpuEmitter::barrier() {

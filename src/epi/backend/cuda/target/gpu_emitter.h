@@ -35,6 +35,9 @@ class GpuEmitter final : public compiler::Emitter {
   llvm::Type* index_type() override { return b_.getInt32Ty(); }
   [[nodiscard]] unsigned view_address_space() const override { return 1; }
 
+  /// After run(): loads from memory that the kernel never writes may take the read-only path and move across stores.
+  void mark_read_only_loads();
+
   // -- chunks
   unsigned lanes_for(unsigned widest, std::int64_t count) override;
   void for_chunks(llvm::ArrayRef<std::int64_t> shape, unsigned lanes, Body body) override;
@@ -43,6 +46,9 @@ class GpuEmitter final : public compiler::Emitter {
 
   // -- scratch
   Buffer make_buffer(DType dtype, std::int64_t count) override;
+  Buffer make_storage(mlir::Value v) override;
+  Vec read(const Buffer& buffer, const Pos& pos) override;
+  void write(const Buffer& buffer, const Pos& pos, Vec value) override;
   void barrier() override;
 
   // -- collectives and the rest
@@ -100,10 +106,12 @@ class GpuEmitter final : public compiler::Emitter {
   Shelf make_shelf(llvm::ArrayRef<DType> dtypes, std::int64_t count);
   Tuple read(const Shelf& s, llvm::Value* index, unsigned lanes = 1);
   void write(const Shelf& s, llvm::Value* index, const Tuple& v, unsigned lanes = 1);
-  using Emitter::read;
-  using Emitter::write;
   Tuple select_tuple(llvm::Value* condition, const Tuple& yes, const Tuple& no);
 
+  /// own + base: where this thread's chunk of a round starts.
+  llvm::Value* chunk_index(llvm::Value* base, llvm::Value* own);
+  /// Says that `index` starts this thread's chunk number `chunk`.
+  void name_chunk(llvm::Value* index, std::int64_t chunk) { chunk_of_[index] = chunk; }
   /// Takes a result of a root: a scalar for all threads, or element 0 of a tile of one element.
   void set_single(mlir::Value result, const Vec& value);
 
@@ -118,6 +126,9 @@ class GpuEmitter final : public compiler::Emitter {
   llvm::Value* warp_ = nullptr;
   llvm::Value* ids_[3] = {};
   llvm::SmallVector<llvm::Value*> slots_;
+  llvm::DenseMap<mlir::Value, int> private_;              ///< tiles in registers: their home's number
+  std::vector<llvm::SmallVector<Registers>> homes_;       ///< by number: registers of each chunk
+  llvm::DenseMap<llvm::Value*, std::int64_t> chunk_of_;   ///< by Pos::index of chunk loops
   int ticket_slot_ = -1;
   int map_slots_ = -1;      ///< of the first of two tensor maps
   bool gemm_done_ = false;    ///< its loop has been emitted, and with it what follows

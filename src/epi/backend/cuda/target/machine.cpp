@@ -2,22 +2,15 @@
 
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
-#include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Support/TargetSelect.h>
-#include <llvm/Transforms/InstCombine/InstCombine.h>
-#include <llvm/Transforms/Scalar/ADCE.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/LICM.h>
-#include <llvm/Transforms/Scalar/LoopPassManager.h>
-#include <llvm/Transforms/Scalar/SROA.h>
-#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <map>
 #include <memory>
 #include <mutex>
+
+#include "epi/compiler/llvm_pipeline.h"
 
 namespace epi::cuda {
 namespace {
@@ -72,32 +65,6 @@ MachinePool& pool() {
   return *p;
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager lam;
-  llvm::FunctionAnalysisManager fam;
-  llvm::CGSCCAnalysisManager cam;
-  llvm::ModuleAnalysisManager mam;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(mam);
-  builder.registerCGSCCAnalyses(cam);
-  builder.registerFunctionAnalyses(fam);
-  builder.registerLoopAnalyses(lam);
-  builder.crossRegisterProxies(lam, fam, cam, mam);
-  llvm::InstCombineOptions combine;
-  combine.setVerifyFixpoint(false).setMaxIterations(1);
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  passes.addPass(llvm::EarlyCSEPass());
-  passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::InstCombinePass(combine));
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(
-      llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true, /*UseBlockFrequencyInfo=*/false));
-  passes.addPass(llvm::EarlyCSEPass(true));
-  passes.addPass(llvm::SimplifyCFGPass());
-  for (auto& f : module)
-    if (!f.isDeclaration()) passes.run(f, fam);
-}
-
 }  // namespace
 
 std::string processor_name(int major, int minor, bool arch_specific) {
@@ -141,13 +108,17 @@ void mark_kernel(llvm::Function& f, unsigned threads, llvm::ArrayRef<unsigned> g
   f.getParent()->getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(c, node));
 }
 
-Result<std::string> compile_to_ptx(llvm::Module& module, std::string_view processor) {
-  std::string problem;
-  llvm::raw_string_ostream report(problem);
-  if (llvm::verifyModule(module, &report)) return internal_error("emitted LLVM IR does not verify: " + problem);
+Status optimise_module(llvm::Module& module, std::string_view processor) {
   auto machine = pool().take(std::string(processor));
   if (machine == nullptr) return internal_error("LLVM was built without its NVPTX target");
-  optimize(module, *machine);
+  compiler::optimise(module, *machine);
+  pool().give(std::string(processor), std::move(machine));
+  return {};
+}
+
+Result<std::string> generate_ptx(llvm::Module& module, std::string_view processor) {
+  auto machine = pool().take(std::string(processor));
+  if (machine == nullptr) return internal_error("LLVM was built without its NVPTX target");
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream out(text);
   llvm::legacy::PassManager codegen;

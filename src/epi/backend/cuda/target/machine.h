@@ -21,7 +21,9 @@ Status prepare_module(llvm::Module& module, std::string_view processor);
 /// Marks `f` as a kernel of `threads` threads a block. `grid_constant`: indices of tensor-map parameters.
 void mark_kernel(llvm::Function& f, unsigned threads, llvm::ArrayRef<unsigned> grid_constant = {});
 
-/// Runs the passes and gives the PTX text. Consumes the module's code.
-Result<std::string> compile_to_ptx(llvm::Module& module, std::string_view processor);
+/// Runs the short pipeline.
+Status optimise_module(llvm::Module& module, std::string_view processor);
+/// Generates code: the PTX text. Consumes the module's code.
+Result<std::string> generate_ptx(llvm::Module& module, std::string_view processor);
 
 }  // namespace epi::cuda

@@ -41,6 +41,18 @@ unsigned Plan::lanes(std::int64_t count) const {
   return v;
 }
 
+std::int64_t Plan::chunks(std::int64_t count) const {
+  const std::int64_t per = static_cast<std::int64_t>(threads) * lanes(count);
+  return (count + per - 1) / per;
+}
+
+bool Plan::reduces_by_block(tile::ReduceOp op) const {
+  const auto shape = tile::shape_of(op.getSources()[0].getType());
+  const std::int64_t n = tile::size_of(op.getSources()[0].getType());
+  if (n == 0 || shape[op.getAxis()] != n || !op.getLanes()) return false;
+  return static_cast<std::int64_t>(*op.getLanes()) == static_cast<std::int64_t>(threads) * lanes(n);
+}
+
 Plan make_plan(mlir::func::FuncOp kernel, const Processor& processor) {
   Plan plan;
   plan.processor = processor;
@@ -56,8 +68,59 @@ Plan make_plan(mlir::func::FuncOp kernel, const Processor& processor) {
   });
   plan.threads = choose_threads(plan, largest);
   if (processor.hopper) plan.gemm = match_gemm(kernel, processor.shared_limit);
-  if (plan.gemm) plan.threads = plan.gemm->shape.threads();
+  if (plan.gemm) {
+    plan.threads = plan.gemm->shape.threads();
+    plan.keep_loads = false;
+  }
   return plan;
+}
+
+// -- tiles in registers --------------------------------------------------------------------------------------------
+namespace {
+
+constexpr std::int64_t kPrivateRounds = 8;     ///< full chunks a thread: loops over them are unrolled
+constexpr std::int64_t kPrivateRegisters = 72; ///< of 32 bits, all kept tiles together
+
+/// Every user meets the value chunk by chunk, in loops that spread chunks alike.
+bool meets_own_chunks(mlir::Value v, const Plan& plan, llvm::DenseSet<mlir::Value>& seen) {
+  if (!seen.insert(v).second) return true;
+  for (mlir::Operation* user : v.getUsers()) {
+    if (mlir::isa<tile::StoreOp, tile::ScatterOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::AssertOp>(user)) continue;
+    if (auto reduce = mlir::dyn_cast<tile::ReduceOp>(user)) {
+      if (!plan.reduces_by_block(reduce)) return false;
+      continue;
+    }
+    if (compiler::Analysis::is_root(user) || user->getNumResults() != 1) return false;
+    mlir::Value result = user->getResult(0);
+    const bool same = tile::size_of(result.getType()) == tile::size_of(v.getType());
+    if (!same || !(compiler::Analysis::is_positional(user) || mlir::isa<tile::BroadcastOp>(user))) return false;
+    if (!meets_own_chunks(result, plan, seen)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+llvm::DenseMap<mlir::Value, int> choose_private(mlir::func::FuncOp kernel, const Plan& plan,
+                                                const compiler::Analysis& analysis) {
+  llvm::DenseMap<mlir::Value, int> homes;
+  if (plan.gemm) return homes;
+  std::int64_t used = 0;
+  kernel.walk([&](mlir::Operation* op) {
+    if (compiler::Analysis::is_root(op) || op->getNumResults() != 1) return;
+    mlir::Value v = op->getResult(0);
+    if (!mlir::isa<mlir::RankedTensorType>(v.getType()) || analysis.placement(v) == compiler::Placement::kLazy) return;
+    const std::int64_t count = tile::size_of(v.getType());
+    const std::int64_t chunks = count == 0 ? 0 : plan.chunks(count);
+    const auto bytes = static_cast<std::int64_t>(size_bytes(tile::dtype_of(v.getType())));
+    const std::int64_t registers = (chunks * plan.lanes(count) * bytes + 3) / 4;
+    llvm::DenseSet<mlir::Value> seen;
+    if (chunks == 0 || count / (plan.threads * plan.lanes(count)) > kPrivateRounds || used + registers > kPrivateRegisters || !meets_own_chunks(v, plan, seen))
+      return;
+    used += registers;
+    homes[v] = static_cast<int>(homes.size());
+  });
+  return homes;
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "epi/backend/cuda/target/gemm_match.h"
+#include "epi/compiler/analysis.h"
 #include "epi/ir/dialect.h"
 
 namespace epi::cuda {
@@ -28,8 +29,17 @@ struct Plan {
   std::optional<GemmMatch> gemm;
   /// Elements a thread takes at once from tiles of `count` elements.
   [[nodiscard]] unsigned lanes(std::int64_t count) const;
+  /// Chunks a thread has of such tiles, the last one perhaps partly.
+  [[nodiscard]] std::int64_t chunks(std::int64_t count) const;
+  /// The reduction runs over its source's chunks as every loop over such tiles does, in the whole block.
+  [[nodiscard]] bool reduces_by_block(tile::ReduceOp op) const;
   llvm::DenseMap<std::int64_t, unsigned> widest;  ///< by count: bytes of the widest element of such tiles
+  bool keep_loads = true;  ///< a load that several roots use is kept; else loaded again
 };
+
+/// Tiles that may live in registers: each thread reads only chunks that it wrote itself. Greedy, within a budget.
+llvm::DenseMap<mlir::Value, int> choose_private(mlir::func::FuncOp kernel, const Plan& plan,
+                                                const compiler::Analysis& analysis);
 
 Plan make_plan(mlir::func::FuncOp kernel, const Processor& processor);
 /// Fills absent `lanes` and `segment` attributes.

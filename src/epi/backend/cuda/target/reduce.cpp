@@ -40,7 +40,11 @@ void LineFold::run(const GpuEmitter::Registers& acc, bool all_threads_have_lanes
   GpuEmitter& e = f.e;
   auto& b = f.b;
   const auto whole = [&] {
-    const auto round = [&](Value* base) { return b.CreateAdd(b.CreateAdd(line, own), base); };
+    const auto round = [&](Value* base) {
+      Value* index = e.chunk_index(b.CreateAdd(line, base), own);
+      if (auto* fixed = llvm::dyn_cast<llvm::ConstantInt>(base)) e.name_chunk(index, fixed->getSExtValue() / lanes);
+      return index;
+    };
     {
       compiler::Emitter::Scope scope(e);
       e.put(acc, take(round(e.i32(0)), v));
@@ -51,7 +55,11 @@ void LineFold::run(const GpuEmitter::Registers& acc, bool all_threads_have_lanes
     });
   };
   if (n < lanes) {  // v is 1
-    e.if_then(b.CreateICmpULT(own, e.i32(n)), [&] { e.put(acc, take(b.CreateAdd(line, own), 1)); });
+    e.if_then(b.CreateICmpULT(own, e.i32(n)), [&] {
+      Value* index = e.chunk_index(line, own);
+      e.name_chunk(index, 0);
+      e.put(acc, take(index, 1));
+    });
     return;
   }
   if (all_threads_have_lanes)
@@ -67,7 +75,9 @@ void LineFold::tail(const GpuEmitter::Registers& acc, std::int64_t from, std::in
   Value* start = b.CreateAdd(b.CreateAdd(line, own), e.i32(from));
   if (count % v == 0 && n % v == 0) {
     e.if_then(b.CreateICmpULT(own, e.i32(count)), [&] {
-      Tuple x = take(start, v);
+      Value* index = e.chunk_index(b.CreateAdd(line, e.i32(from)), own);
+      e.name_chunk(index, from / lanes);
+      Tuple x = take(index, v);
       e.put(acc, f.combine(e.get(acc), x));
     });
     return;

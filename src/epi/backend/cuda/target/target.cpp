@@ -1,11 +1,13 @@
 // The "cuda" target: Tile IR to PTX text.
 #include <chrono>
 
+#include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include "epi/backend/cuda/target/gpu_emitter.h"
 #include "epi/backend/cuda/target/machine.h"
 #include "epi/compiler/compiler.h"
+#include "epi/compiler/llvm_pipeline.h"
 #include "epi/ir/module_impl.h"
 
 namespace epi::cuda {
@@ -51,31 +53,52 @@ class Clock {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-void dump_module(const CompileOptions& options, std::string_view stage, const llvm::Module& module) {
-  if (!options.dump) return;
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  module.print(out, nullptr);
-  options.dump(stage, text);
+/// Emits the kernel; where kept tiles need more shared memory than there is, once more with loads done again instead.
+Status emit_kernel(llvm::Module& code, mlir::func::FuncOp kernel, const Processor& processor, KernelInfo& info,
+                   bool keep_loads) {
+  EPI_RETURN_IF_ERROR(prepare_module(code, processor.name));
+  Plan plan = make_plan(kernel, processor);
+  plan.keep_loads = plan.keep_loads && keep_loads;
+  GpuEmitter emitter(code, kernel, info, plan);
+  EPI_RETURN_IF_ERROR(emitter.run());
+  emitter.mark_read_only_loads();
+  return {};
 }
 
 Result<Compiled> NvptxTarget::compile(const ir::Module& module, const CompileOptions& options) const {
   EPI_TRY(const Processor processor, processor_of(options.arch));
   EPI_RETURN_IF_ERROR(assign_association(module, options));
+  auto kernel = module.impl().kernel();
+  if (!kernel) return compile_error("the module has no kernel");
+  const auto dump = [&](const char* stage, const auto& text) {
+    if (options.dump) options.dump(stage, text());
+  };
+  dump("tile", [&] { return module.print(); });
   Clock clock;
   Compiled out;
   llvm::LLVMContext context;
-  llvm::Module code("tile", context);
-  EPI_RETURN_IF_ERROR(prepare_module(code, processor.name));
-  const Plan plan = make_plan(module.impl().kernel(), processor);
-  GpuEmitter emitter(code, module.impl().kernel(), out.info, plan);
-  EPI_RETURN_IF_ERROR(emitter.run());
+  auto code = std::make_unique<llvm::Module>("kernel", context);
+  Status emitted = emit_kernel(*code, kernel, processor, out.info, true);
+  if (!emitted.ok()) {
+    out.info = {};
+    code = std::make_unique<llvm::Module>("kernel", context);
+    if (!emit_kernel(*code, kernel, processor, out.info, false).ok()) return emitted;
+  }
   out.times.push_back({"emit", clock.lap()});
-  dump_module(options, "llvm", code);
+  dump("llvm", [&] { return compiler::print(*code); });
+  if (options.dump) {  // a check for developers: costs as much as a pass
+    std::string problem;
+    llvm::raw_string_ostream report(problem);
+    if (llvm::verifyModule(*code, &report)) return internal_error("the emitter made wrong LLVM IR: " + problem);
+  }
   clock.lap();
-  EPI_TRY(out.bytes, compile_to_ptx(code, processor.name));
-  out.times.push_back({"llvm", clock.lap()});
-  if (options.dump) options.dump("asm", out.bytes);
+  if (options.opt_level > 0) EPI_RETURN_IF_ERROR(optimise_module(*code, processor.name));
+  out.times.push_back({"optimise", clock.lap()});
+  dump("llvm-opt", [&] { return compiler::print(*code); });
+  clock.lap();
+  EPI_TRY(out.bytes, generate_ptx(*code, processor.name));
+  out.times.push_back({"codegen", clock.lap()});
+  dump("asm", [&] { return out.bytes; });
   return out;
 }
 
