@@ -112,7 +112,7 @@ void Emitter::assign(llvm::ArrayRef<mlir::Value> values, llvm::ArrayRef<Buffer> 
   llvm::SmallVector<Buffer, 4> to;
   for (auto [v, t] : llvm::zip(values, targets)) {
     auto it = buffers_.find(v);
-    if (it != buffers_.end() && it->second.pointer == t.pointer) continue;
+    if (it != buffers_.end() && it->second.pointer == t.pointer && it->second.home == t.home) continue;
     from.push_back(v);
     to.push_back(t);
   }
@@ -178,7 +178,7 @@ void Emitter::emit_for(mlir::scf::ForOp op) {
   split(op.getBody()->getTerminator()->getOperands(), next_tiles, next_scalars);
   split(op.getResults(), out_tiles, out_scalars);
   llvm::SmallVector<Buffer, 4> buffers;
-  for (mlir::Value v : arg_tiles) buffers.push_back(make_buffer(tile::dtype_of(v.getType()), tile::size_of(v.getType())));
+  for (mlir::Value v : arg_tiles) buffers.push_back(make_storage(v));
   assign(init_tiles, buffers, {});
   const auto outside = buffers_;
   Loop loop = begin_loop(scalar(op.getLowerBound()).re, scalar(op.getUpperBound()).re, scalar(op.getStep()).re,

@@ -20,6 +20,7 @@ struct Arg {
   std::int64_t offset = 0;
   std::vector<std::byte> memory;
   std::uint64_t bits[2] = {0, 0};
+  bool compared = true;  ///< false for scratch whose contents are the back end's business
 };
 
 /// A row-major array of pseudo-random numbers that suit the dtype (specials among them where `specials`).
