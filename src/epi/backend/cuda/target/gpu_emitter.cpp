@@ -196,6 +196,56 @@ void GpuEmitter::for_chunks(llvm::ArrayRef<std::int64_t> shape, unsigned lanes, 
   });
 }
 
+// -- effects -------------------------------------------------------------------------------------------------------
+namespace {
+
+std::int64_t alias_of(mlir::Operation* op) {
+  for (mlir::Value v : op->getOperands())
+    if (auto view = mlir::dyn_cast<tile::ViewType>(v.getType())) return view.getAlias();
+  return -1;
+}
+
+template <class Op>
+bool orders(Op op, bool acquire) {
+  const auto order = op.getOrder();
+  if (order == tile::MemoryOrder::k_acq_rel) return true;
+  return order == (acquire ? tile::MemoryOrder::k_acquire : tile::MemoryOrder::k_release);
+}
+
+bool orders(mlir::Operation* op, bool acquire) {
+  if (auto a = mlir::dyn_cast<tile::AtomicRmwOp>(op)) return orders(a, acquire);
+  if (auto a = mlir::dyn_cast<tile::AtomicCasOp>(op)) return orders(a, acquire);
+  return false;
+}
+
+}  // namespace
+
+/// Whether the program itself may meet what `effect` writes: another access of the class, or the same one in a loop.
+bool GpuEmitter::meets_others(mlir::Operation* effect) {
+  const std::int64_t alias = alias_of(effect);
+  for (mlir::Operation* p = effect->getParentOp(); p != nullptr; p = p->getParentOp())
+    if (compiler::Analysis::is_loop(p)) return true;
+  bool found = false;
+  kernel_.walk([&](mlir::Operation* op) {
+    found = found || (op != effect && !mlir::isa<tile::DimOp, tile::StrideOp, tile::SliceOp, tile::PermuteViewOp>(op) &&
+                      alias_of(op) == alias);
+  });
+  return found;
+}
+
+void GpuEmitter::before_effect(mlir::Operation* op) {
+  const bool release = orders(op, false);
+  if (!release && !meets_others(op)) return;
+  barrier();
+  if (release) ptx_.effect("fence.acq_rel.gpu;", "", {});
+}
+
+void GpuEmitter::after_effect(mlir::Operation* op) {
+  const bool acquire = orders(op, true);
+  if (acquire) ptx_.effect("fence.acq_rel.gpu;", "", {});
+  if (acquire || meets_others(op)) barrier();
+}
+
 void GpuEmitter::once(llvm::function_ref<void()> body) {
   if_then(b_.CreateICmpEQ(tid_, i32(0)), body);
 }

@@ -41,6 +41,8 @@ class GpuEmitter final : public compiler::Emitter {
   // -- chunks
   unsigned lanes_for(unsigned widest, std::int64_t count) override;
   void for_chunks(llvm::ArrayRef<std::int64_t> shape, unsigned lanes, Body body) override;
+  void before_effect(mlir::Operation* op) override;
+  void after_effect(mlir::Operation* op) override;
   void once(llvm::function_ref<void()> body) override;
   Vec once_value(mlir::Type type, llvm::function_ref<Vec()> body) override;
 
@@ -117,6 +119,7 @@ class GpuEmitter final : public compiler::Emitter {
 
  private:
   friend class MatchedGemm;
+  [[nodiscard]] bool meets_others(mlir::Operation* effect);
   const Plan& plan_;
   Ptx ptx_;
   llvm::GlobalVariable* arena_ = nullptr;

@@ -84,12 +84,16 @@ constexpr std::int64_t kPrivateRegisters = 72; ///< of 32 bits, all kept tiles t
 /// Every user meets the value chunk by chunk, in loops that spread chunks alike.
 bool meets_own_chunks(mlir::Value v, const Plan& plan, llvm::DenseSet<mlir::Value>& seen) {
   if (!seen.insert(v).second) return true;
-  for (mlir::Operation* user : v.getUsers()) {
+  for (mlir::OpOperand& use : v.getUses()) {
+    mlir::Operation* user = use.getOwner();
     if (mlir::isa<tile::StoreOp, tile::ScatterOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::AssertOp>(user)) continue;
     if (auto reduce = mlir::dyn_cast<tile::ReduceOp>(user)) {
       if (!plan.reduces_by_block(reduce)) return false;
       continue;
     }
+    // A loop takes its starts and its next values in chunk loops too.
+    if (mlir::isa<mlir::scf::ForOp>(user)) continue;
+    if (mlir::isa<mlir::scf::YieldOp>(user) && mlir::isa<mlir::scf::ForOp>(user->getParentOp())) continue;
     if (compiler::Analysis::is_root(user) || user->getNumResults() != 1) return false;
     mlir::Value result = user->getResult(0);
     const bool same = tile::size_of(result.getType()) == tile::size_of(v.getType());
@@ -106,19 +110,29 @@ llvm::DenseMap<mlir::Value, int> choose_private(mlir::func::FuncOp kernel, const
   llvm::DenseMap<mlir::Value, int> homes;
   if (plan.gemm) return homes;
   std::int64_t used = 0;
-  kernel.walk([&](mlir::Operation* op) {
-    if (compiler::Analysis::is_root(op) || op->getNumResults() != 1) return;
-    mlir::Value v = op->getResult(0);
-    if (!mlir::isa<mlir::RankedTensorType>(v.getType()) || analysis.placement(v) == compiler::Placement::kLazy) return;
+  const auto consider = [&](mlir::Value v, mlir::Value also) {
+    if (!mlir::isa<mlir::RankedTensorType>(v.getType())) return;
     const std::int64_t count = tile::size_of(v.getType());
     const std::int64_t chunks = count == 0 ? 0 : plan.chunks(count);
     const auto bytes = static_cast<std::int64_t>(size_bytes(tile::dtype_of(v.getType())));
     const std::int64_t registers = (chunks * plan.lanes(count) * bytes + 3) / 4;
     llvm::DenseSet<mlir::Value> seen;
-    if (chunks == 0 || count / (plan.threads * plan.lanes(count)) > kPrivateRounds || used + registers > kPrivateRegisters || !meets_own_chunks(v, plan, seen))
+    if (chunks == 0 || count / (plan.threads * plan.lanes(count)) > kPrivateRounds ||
+        used + registers > kPrivateRegisters || !meets_own_chunks(v, plan, seen) ||
+        (also && !meets_own_chunks(also, plan, seen)))
       return;
     used += registers;
     homes[v] = static_cast<int>(homes.size());
+  };
+  kernel.walk([&](mlir::Operation* op) {
+    if (auto loop = mlir::dyn_cast<mlir::scf::ForOp>(op)) {
+      for (auto [argument, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults())) consider(argument, result);
+      return;
+    }
+    if (compiler::Analysis::is_root(op) || op->getNumResults() != 1) return;
+    if (mlir::isa<mlir::RankedTensorType>(op->getResult(0).getType()) &&
+        analysis.placement(op->getResult(0)) != compiler::Placement::kLazy)
+      consider(op->getResult(0), {});
   });
   return homes;
 }
