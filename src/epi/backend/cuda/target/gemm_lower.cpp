@@ -1,7 +1,8 @@
 // A matched contraction inside its kernel: offsets and trip count from the program's scalars, the epilogue pulled element
 // pair by element pair from the accumulators.
+#include "epi/backend/cuda/target/fragments.h"
 #include "epi/backend/cuda/target/gemm_emit.h"
-#include "epi/backend/cuda/target/gpu_emitter.h"
+#include "epi/backend/cuda/target/mma_loop.h"
 
 namespace epi::cuda {
 
@@ -20,7 +21,6 @@ class MatchedGemm final : public GemmProgram {
  private:
   Value* count_trips();
   Value* narrow(mlir::Value v) { return e.builder().CreateTrunc(e.scalar(v).re, e.builder().getInt32Ty()); }
-  void store_pairs(tile::StoreOp store, const Access& target, const GemmFragment& fragment);
 
   GpuEmitter& e;
   GemmMatch m_;
@@ -61,40 +61,22 @@ void MatchedGemm::finish(llvm::IRBuilder<>& b, const GemmFragment& fragment) {
   for (mlir::Operation* op = m_.loop->getNextNode(); op != nullptr; op = op->getNextNode())
     if (!mlir::isa<tile::StoreOp>(op)) e.emit_op(op);
   e.in_epilogue_ = false;
-  for (tile::StoreOp store : m_.stores) {
-    const auto shape = tile::shape_of(store.getValue().getType());
-    const Access target = e.access(store.getView(), store.getOffsets(), shape, store.getInbounds());
-    const auto walk = e.prepare({store.getValue()}, false);
-    e.versioned(walk.accesses, {&target}, [&] { store_pairs(store, target, fragment); });
-  }
-  (void)b;
-}
-
-void MatchedGemm::store_pairs(tile::StoreOp store, const Access& target, const GemmFragment& fragment) {
-  auto& b = e.builder();
-  const auto shape = tile::shape_of(store.getValue().getType());
+  Fragments fragments;
   const std::uint32_t groups = m_.shape.sub_n / 8;
   for (std::uint32_t f = 0; f < m_.shape.frags; ++f)
     for (std::uint32_t half = 0; half < 2; ++half) {
       Value* row = b.CreateAdd(fragment.row, e.i32(64 * f + 8 * half));
-      Value* line = b.CreateMul(row, e.i32(shape[1]));
       for (std::uint32_t j = 0; j < groups; ++j) {
-        const compiler::Emitter::Scope scope(e);
-        Value* col = b.CreateAdd(fragment.col, e.i32(8 * j));
-        const Pos pos = e.at(b.CreateAdd(line, col), 2, 2);
-        e.seed_divmod(pos.index, shape[1], row, col);
-        const Value* const* acc = fragment.acc.data() + (f * groups + j) * 4 + 2 * half;
-        Value* pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getFloatTy(), 2));
-        for (unsigned k = 0; k < 2; ++k) pair = b.CreateInsertElement(pair, const_cast<Value*>(acc[k]), k);
-        e.remember(m_.loop.getResult(0), pos, {pair});
-        const Vec value = e.pull(store.getValue(), pos);
-        e.store_at(target, e.coordinates(pos, shape), value);
+        const std::size_t at = (f * groups + j) * 4 + 2 * half;
+        fragments.push_back({row, b.CreateAdd(fragment.col, e.i32(8 * j)), fragment.acc[at], fragment.acc[at + 1]});
       }
     }
+  for (tile::StoreOp store : m_.stores) store_fragments(e, store, m_.loop.getResult(0), fragments);
 }
 
 bool GpuEmitter::emit_special(mlir::Operation* op) {
   if (muted_mma_) return mlir::isa<tile::MmaOp>(op);
+  if (plan_.mma_loop) return mma_loop_->take(op);
   if (!plan_.gemm) return false;
   const GemmMatch& m = *plan_.gemm;
   mlir::Operation* loop = mlir::scf::ForOp(m.loop).getOperation();

@@ -116,20 +116,29 @@ bool match_around(GemmMatch& m) {
   return !m.stores.empty();
 }
 
-bool match_loop(mlir::scf::ForOp loop, GemmMatch& m) {
-  if (loop.getNumResults() != 1) return false;
-  m.loop = loop;
+/// The loop's only work beside pure code and loads is one mma on its only carried value; null where it is not.
+tile::MmaOp only_mma(mlir::scf::ForOp loop) {
+  if (loop.getNumResults() != 1) return {};
+  tile::MmaOp found;
   for (mlir::Operation& op : loop.getBody()->without_terminator()) {
     if (auto mma = mlir::dyn_cast<tile::MmaOp>(op)) {
-      if (m.mma) return false;
-      m.mma = mma;
-    } else if (has_effect(op) || op.getNumRegions() != 0) {
-      return false;
+      if (found) return {};
+      found = mma;
+    } else if (has_effect(op) || op.getNumRegions() != 0 || compiler::Analysis::is_root(&op)) {
+      return {};
     }
   }
-  if (!m.mma || m.mma.getAcc() != loop.getRegionIterArgs()[0] ||
-      loop.getBody()->getTerminator()->getOperand(0) != m.mma.getResult())
-    return false;
+  mlir::Value carried = loop.getRegionIterArgs()[0];
+  if (!found || found.getAcc() != carried || !carried.hasOneUse() ||
+      loop.getBody()->getTerminator()->getOperand(0) != found.getResult())
+    return {};
+  return found;
+}
+
+bool match_loop(mlir::scf::ForOp loop, GemmMatch& m) {
+  m.loop = loop;
+  m.mma = only_mma(loop);
+  if (!m.mma) return false;
   const auto start = splat(loop.getInitArgs()[0]);
   auto a = match_load(m.mma.getA(), loop, true);
   auto b = match_load(m.mma.getB(), loop, false);
@@ -162,6 +171,70 @@ std::optional<GemmMatch> match_gemm(mlir::func::FuncOp kernel, std::uint32_t sha
     const auto shape = choose_gemm_shape(p);
     if (!shape) return std::nullopt;
     m.shape = *shape;
+    return m;
+  }
+  return std::nullopt;
+}
+
+// -- for mma.sync --------------------------------------------------------------------------------------------------
+namespace {
+
+/// A grid of warps whose parts are whole fragments of 16 x 8, as square as can be, and small enough for registers.
+bool choose_warps(MmaLoopMatch& m, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t kMaxAccumulators = 128;
+  for (m.threads = 128; m.threads <= 512; m.threads *= 2) {
+    if (rows * columns / m.threads > kMaxAccumulators) continue;
+    std::int64_t best = INT64_MAX;
+    const unsigned warps = m.threads / 32;
+    for (unsigned across = 1; across <= warps; across *= 2) {
+      const std::int64_t down = warps / across;
+      if (rows % (16 * down) != 0 || columns % (8 * across) != 0) continue;
+      const std::int64_t edge = rows / down + columns / across;
+      if (edge >= best) continue;
+      best = edge;
+      m.warps_m = static_cast<unsigned>(down);
+      m.warps_n = across;
+    }
+    if (best != INT64_MAX) return true;
+  }
+  return false;
+}
+
+bool computed_inside(mlir::Value v, mlir::scf::ForOp loop) {
+  if (!mlir::isa<mlir::RankedTensorType>(v.getType())) return true;
+  mlir::Operation* op = v.getDefiningOp();
+  if (op == nullptr) return false;
+  if (mlir::isa<tile::ConstantOp, tile::IotaOp>(op)) return true;
+  return loop->isAncestor(op) && llvm::all_of(op->getOperands(), [&](mlir::Value x) { return computed_inside(x, loop); });
+}
+
+}  // namespace
+
+std::optional<MmaLoopMatch> match_mma_loop(mlir::func::FuncOp kernel, std::uint32_t shared_limit) {
+  for (auto loop : kernel.getBody().getOps<mlir::scf::ForOp>()) {
+    MmaLoopMatch m;
+    m.loop = loop;
+    m.mma = only_mma(loop);
+    if (!m.mma) continue;
+    const DType element = tile::dtype_of(m.mma.getA().getType());
+    const auto a = tile::shape_of(m.mma.getA().getType());
+    const std::int64_t n = tile::shape_of(m.mma.getB().getType())[1];
+    const std::int64_t bytes = 2 * (a[0] * (a[1] + 8) + a[1] * (n + 8));
+    if ((element != DType::kBFloat16 && element != DType::kFloat16) || a[1] % 16 != 0 || bytes > shared_limit ||
+        tile::dtype_of(m.mma.getAcc().getType()) != DType::kFloat32 || !choose_warps(m, a[0], n) ||
+        !computed_inside(m.mma.getA(), loop) || !computed_inside(m.mma.getB(), loop))
+      continue;
+    const compiler::Analysis analysis(kernel, {});
+    if (!is_elementwise(loop.getInitArgs()[0], {}, analysis)) continue;
+    m.only_stores = true;
+    for (mlir::Operation* op = loop->getNextNode(); op != nullptr; op = op->getNextNode()) {
+      auto store = mlir::dyn_cast<tile::StoreOp>(op);
+      if (store && tile::shape_of(store.getValue().getType()) == tile::shape_of(m.mma.getResult().getType()) &&
+          is_elementwise(store.getValue(), loop.getResult(0), analysis))
+        m.stores.push_back(store);
+      else if (compiler::Analysis::is_root(op) && !op->hasTrait<mlir::OpTrait::IsTerminator>())
+        m.only_stores = false;
+    }
     return m;
   }
   return std::nullopt;

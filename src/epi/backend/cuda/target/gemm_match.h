@@ -31,4 +31,17 @@ struct GemmMatch {
 /// The match, or nothing.
 std::optional<GemmMatch> match_gemm(mlir::func::FuncOp kernel, std::uint32_t shared_limit);
 
+/// The same loop for mma.sync: operands are any tiles that the loop computes, accumulators stay in registers across the loop.
+struct MmaLoopMatch {
+  mlir::scf::ForOp loop;
+  tile::MmaOp mma;
+  unsigned threads = 128;
+  unsigned warps_m = 2;  ///< the block's warps as a grid over the accumulator
+  unsigned warps_n = 2;
+  llvm::SmallVector<tile::StoreOp, 2> stores;  ///< that take the accumulators from registers
+  bool only_stores = false;  ///< nothing else reads the loop's result
+};
+
+std::optional<MmaLoopMatch> match_mma_loop(mlir::func::FuncOp kernel, std::uint32_t shared_limit);
+
 }  // namespace epi::cuda

@@ -4,6 +4,7 @@
 
 #include "epi/backend/cuda/target/gemm_emit.h"
 #include "epi/backend/cuda/target/machine.h"
+#include "epi/backend/cuda/target/mma_loop.h"
 
 namespace epi::cuda {
 namespace {
@@ -24,7 +25,11 @@ compiler::AnalysisOptions analysis_options(const Plan& plan) {
 
 GpuEmitter::GpuEmitter(llvm::Module& module, mlir::func::FuncOp kernel, KernelInfo& info, const Plan& plan)
     : Emitter(module, kernel, info, analysis_options(plan)), plan_(plan), ptx_(b_),
-      private_(choose_private(kernel, plan, analysis())) {}
+      private_(choose_private(kernel, plan, analysis())) {
+  if (plan.mma_loop) mma_loop_ = std::make_unique<MmaLoop>(*this, *plan.mma_loop);
+}
+
+GpuEmitter::~GpuEmitter() = default;
 
 // -- frame ---------------------------------------------------------------------------------------------------------
 void GpuEmitter::add_slots() {

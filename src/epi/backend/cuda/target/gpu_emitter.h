@@ -20,9 +20,12 @@ using compiler::Vec;
 /// A tuple of values, one for each tile that a collective folds.
 using Tuple = llvm::SmallVector<Vec, 2>;
 
+class MmaLoop;
+
 class GpuEmitter final : public compiler::Emitter {
  public:
   GpuEmitter(llvm::Module& module, mlir::func::FuncOp kernel, KernelInfo& info, const Plan& plan);
+  ~GpuEmitter() override;
 
   // -- frame
   void begin_kernel() override;
@@ -119,6 +122,7 @@ class GpuEmitter final : public compiler::Emitter {
 
  private:
   friend class MatchedGemm;
+  friend class MmaLoop;
   [[nodiscard]] bool meets_others(mlir::Operation* effect);
   const Plan& plan_;
   Ptx ptx_;
@@ -132,6 +136,7 @@ class GpuEmitter final : public compiler::Emitter {
   llvm::DenseMap<mlir::Value, int> private_;              ///< tiles in registers: their home's number
   std::vector<llvm::SmallVector<Registers>> homes_;       ///< by number: registers of each chunk
   llvm::DenseMap<llvm::Value*, std::int64_t> chunk_of_;   ///< by Pos::index of chunk loops
+  std::unique_ptr<MmaLoop> mma_loop_;
   int ticket_slot_ = -1;
   int map_slots_ = -1;      ///< of the first of two tensor maps
   bool gemm_done_ = false;    ///< its loop has been emitted, and with it what follows

@@ -69,7 +69,6 @@ class MmaSync {
     Value* pointer = b.CreateGEP(b.getInt16Ty(), t.pointer, at);
     return b.CreatePtrToInt(pointer, b.getInt32Ty());
   }
-  llvm::SmallVector<Value*> load_matrix(Value* at, unsigned count, bool transposed);
   LlvmValues step(Value* row, Value* col, Value* k, const LlvmValues& acc);
   void strip(Value* index);
 
@@ -83,41 +82,16 @@ class MmaSync {
   Buffer result_;
 };
 
-llvm::SmallVector<Value*> MmaSync::load_matrix(Value* at, unsigned count, bool transposed) {
-  std::string out;
-  std::string regs;
-  llvm::SmallVector<llvm::Type*> types(count, b.getInt32Ty());
-  for (unsigned i = 0; i < count; ++i) {
-    out += "=r,";
-    regs += (i != 0 ? ",$" : "$") + std::to_string(i);
-  }
-  auto* type = llvm::StructType::get(b.getContext(), types);
-  Value* loaded = e.ptx().result(type,
-                                 "ldmatrix.sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "") +
-                                     ".shared.b16 {" + regs + "}, [$" + std::to_string(count) + "];",
-                                 out + "r", {at});
-  llvm::SmallVector<Value*> values;
-  for (unsigned i = 0; i < count; ++i) values.push_back(b.CreateExtractValue(loaded, i));
-  return values;
-}
-
 LlvmValues MmaSync::step(Value* row, Value* col, Value* k, const LlvmValues& acc) {
   Value* low = b.CreateAnd(e.lane(), e.i32(15));
   Value* high = b.CreateShl(b.CreateLShr(e.lane(), 4), 3);
-  const auto a = load_matrix(address(a_, b.CreateAdd(row, low), b.CreateAdd(k, high), x_.k), 4, false);
-  const std::string kind = a_.dtype == DType::kBFloat16 ? "bf16.bf16" : "f16.f16";
+  const auto a = e.ptx().load_matrix(address(a_, b.CreateAdd(row, low), b.CreateAdd(k, high), x_.k), 4, false);
   LlvmValues next = acc;
   for (unsigned s = 0; s < strip_; ++s) {
     Value* at = address(b_tile_, b.CreateAdd(k, low), b.CreateAdd(col, e.i32(8 * s)), x_.n);
-    const auto bb = load_matrix(at, 2, true);
-    auto* type = llvm::StructType::get(b.getContext(), llvm::SmallVector<llvm::Type*>(4, b.getFloatTy()));
-    llvm::SmallVector<Value*> args = {a[0], a[1], a[2], a[3], bb[0], bb[1]};
-    for (unsigned i = 0; i < 4; ++i) args.push_back(acc[4 * s + i]);
-    Value* d = e.ptx().result(type,
-                              "mma.sync.aligned.m16n8k16.row.col.f32." + kind +
-                                  ".f32 {$0,$1,$2,$3}, {$4,$5,$6,$7}, {$8,$9}, {$10,$11,$12,$13};",
-                              "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", args);
-    for (unsigned i = 0; i < 4; ++i) next[4 * s + i] = b.CreateExtractValue(d, i);
+    const auto bb = e.ptx().load_matrix(at, 2, true);
+    const auto d = e.ptx().mma(a_.dtype == DType::kBFloat16, a, bb, llvm::ArrayRef(acc).slice(4 * s, 4));
+    std::copy(d.begin(), d.end(), next.begin() + 4 * s);
   }
   return next;
 }

@@ -71,7 +71,10 @@ Plan make_plan(mlir::func::FuncOp kernel, const Processor& processor) {
   if (plan.gemm) {
     plan.threads = plan.gemm->shape.threads();
     plan.keep_loads = false;
+    return plan;
   }
+  plan.mma_loop = match_mma_loop(kernel, processor.shared_limit);
+  if (plan.mma_loop) plan.threads = plan.mma_loop->threads;
   return plan;
 }
 
@@ -108,7 +111,7 @@ bool meets_own_chunks(mlir::Value v, const Plan& plan, llvm::DenseSet<mlir::Valu
 llvm::DenseMap<mlir::Value, int> choose_private(mlir::func::FuncOp kernel, const Plan& plan,
                                                 const compiler::Analysis& analysis) {
   llvm::DenseMap<mlir::Value, int> homes;
-  if (plan.gemm) return homes;
+  if (plan.gemm || plan.mma_loop) return homes;
   std::int64_t used = 0;
   const auto consider = [&](mlir::Value v, mlir::Value also) {
     if (!mlir::isa<mlir::RankedTensorType>(v.getType())) return;

@@ -27,6 +27,7 @@ struct Plan {
   Processor processor;
   unsigned threads = 128;  ///< a block, a multiple of 32
   std::optional<GemmMatch> gemm;
+  std::optional<MmaLoopMatch> mma_loop;  ///< where gemm is not
   /// Elements a thread takes at once from tiles of `count` elements.
   [[nodiscard]] unsigned lanes(std::int64_t count) const;
   /// Chunks a thread has of such tiles, the last one perhaps partly.

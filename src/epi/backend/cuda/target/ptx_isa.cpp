@@ -165,6 +165,40 @@ std::string loop_text(const WgmmaLoop& s, const std::string& slot, const std::st
 
 }  // namespace
 
+llvm::SmallVector<Value*> Ptx::several(llvm::Type* element, unsigned count, const std::string& text,
+                                       const std::string& constraints, llvm::ArrayRef<Value*> args, bool memory) {
+  llvm::SmallVector<llvm::Type*> types;
+  for (Value* a : args) types.push_back(a->getType());
+  auto* result = llvm::StructType::get(b.getContext(), llvm::SmallVector<llvm::Type*>(count, element));
+  auto* type = llvm::FunctionType::get(result, types, false);
+  auto* call = b.CreateCall(type, llvm::InlineAsm::get(type, text, constraints + (memory ? ",~{memory}" : ""), memory), args);
+  call->addFnAttr(llvm::Attribute::Convergent);
+  call->addFnAttr(llvm::Attribute::NoUnwind);
+  llvm::SmallVector<Value*> values;
+  for (unsigned i = 0; i < count; ++i) values.push_back(b.CreateExtractValue(call, i));
+  return values;
+}
+
+llvm::SmallVector<Value*> Ptx::load_matrix(Value* address, unsigned count, bool transposed) {
+  std::string out;
+  for (unsigned i = 0; i < count; ++i) out += "=r,";
+  return several(b.getInt32Ty(), count,
+                 "ldmatrix.sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "") + ".shared.b16 {" +
+                     list(0, count) + "}, [$" + std::to_string(count) + "];",
+                 out + "r", {address}, true);
+}
+
+llvm::SmallVector<Value*> Ptx::mma(bool bf16, llvm::ArrayRef<Value*> left, llvm::ArrayRef<Value*> right,
+                                   llvm::ArrayRef<Value*> acc) {
+  llvm::SmallVector<Value*> args(left.begin(), left.end());
+  args.append(right.begin(), right.end());
+  args.append(acc.begin(), acc.end());
+  return several(b.getFloatTy(), 4,
+                 std::string("mma.sync.aligned.m16n8k16.row.col.f32.") + (bf16 ? "bf16.bf16" : "f16.f16") +
+                     ".f32 {$0,$1,$2,$3}, {$4,$5,$6,$7}, {$8,$9}, {$10,$11,$12,$13};",
+                 "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", args, false);
+}
+
 llvm::SmallVector<Value*, 0> Ptx::wgmma_loop(const WgmmaLoop& loop, Value* trips, Value* a, Value* ring, Value* bars,
                                              Value* elected, RingAt& at, std::span<Value* const> acc) {
   const auto count = static_cast<unsigned>(acc.size());

@@ -68,6 +68,11 @@ class Ptx {
   void tma_load(llvm::Value* map, llvm::Value* dst, llvm::Value* bar, std::span<llvm::Value* const> coords);
 
   // -- tensor cores
+  /// `count` 8 x 8 matrices of 16-bit elements; each lane of the warp gives a row's shared address.
+  llvm::SmallVector<llvm::Value*> load_matrix(llvm::Value* address, unsigned count, bool transposed);
+  /// m16n8k16: acc + left * right, with 4 accumulators, 4 and 2 operand words.
+  llvm::SmallVector<llvm::Value*> mma(bool bf16, llvm::ArrayRef<llvm::Value*> left, llvm::ArrayRef<llvm::Value*> right,
+                                      llvm::ArrayRef<llvm::Value*> acc);
   /// The K loop: `a` is the shared address of this warpgroup's rows in stage 0, `ring` of stage 0, `bars` of the full
   /// barriers, which the empty ones follow. `elected` (i32, 0 or 1): this thread gives stages back. Moves `at`; gives the
   /// accumulators, of which there are frags * n / 2.
@@ -86,6 +91,8 @@ class Ptx {
 
  private:
   llvm::Value* special(unsigned intrinsic);
+  llvm::SmallVector<llvm::Value*> several(llvm::Type* type, unsigned count, const std::string& text,
+                                          const std::string& constraints, llvm::ArrayRef<llvm::Value*> args, bool memory);
 };
 
 /// A shared-memory matrix descriptor of wgmma without its address: swizzle in bytes (32, 64, 128), strides in bytes.
