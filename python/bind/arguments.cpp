@@ -42,7 +42,7 @@ TypeEntry reader_of(PyObject* object) {
   if (it != table.end()) return it->second;
   const TypeEntry entry = classify(object);
   if (entry.reader != Reader::kNone) {
-    Py_INCREF(type);
+    Py_INCREF(reinterpret_cast<PyObject*>(type));
     table.emplace(type, entry);
   }
   return entry;

@@ -49,6 +49,10 @@ class Conformance : public testing::TestWithParam<std::string> {
   /// The reason, if the driver's table lists the point.
   [[nodiscard]] bool lacks(std::string_view point) const;
   device::KernelHandle kernel(std::string_view name);
+  /// Loading code may wait for a device's running work: tests that hold a queue back load first.
+  void load_all_kernels() {
+    for (const char* name : {"store_index", "increment", "fail_at", "spin"}) kernel(name);
+  }
   device::QueueHandle new_queue(std::uint32_t capacity = 0);
   device::EventHandle new_event(bool timed = true);
   /// Memory that host and device both see.

@@ -177,6 +177,7 @@ TEST_P(Conformance, AnEventIsReachedWhenTheWorkBeforeItIs) {
 }
 
 TEST_P(Conformance, AQueueWaitsForEventsOfOthers) {
+  load_all_kernels();
   auto* word = new_words(1);
   const auto other = new_queue();
   const device::EventHandle events[] = {new_event(), new_event()};
@@ -196,6 +197,7 @@ TEST_P(Conformance, AQueueWaitsForEventsOfOthers) {
 }
 
 TEST_P(Conformance, AQueueWaitsForMoreEventsThanItHoldsPackets) {
+  load_all_kernels();
   const auto small = new_queue(4);
   Gate gate(*device_, queue_, lacks("asynchronous"));
   std::vector<device::EventHandle> events;
@@ -214,6 +216,7 @@ TEST_P(Conformance, AQueueWaitsForMoreEventsThanItHoldsPackets) {
 }
 
 TEST_P(Conformance, RecordingAgainDoesNotDisturbThoseWhoWait) {
+  load_all_kernels();
   // The second record of `event` stands behind work that itself waits for the first: no deadlock.
   const auto other = new_queue();
   const auto event = new_event();
@@ -244,6 +247,7 @@ TEST_P(Conformance, AnEventMayBeDestroyedWhilePending) {
 }
 
 TEST_P(Conformance, AQueueWaitsForAnyOfItsEvents) {
+  load_all_kernels();
   const device::EventHandle events[] = {new_event(), new_event()};
   const auto quick = new_queue();
   const auto waiter = new_queue();

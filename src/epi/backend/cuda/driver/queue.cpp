@@ -4,19 +4,12 @@
 #include <cstring>
 
 #include "epi/backend/cuda/driver/context.h"
+#include "epi/device/kernel_error.h"
 
 namespace epi::backend::cuda {
 namespace {
 
 constexpr std::size_t kRecordsPerBlock = 256;
-
-std::string site_message(const PendingRecord& p) {
-  const std::string name = p.name ? p.name : p.info->name;
-  const std::size_t site = p.record->site - 1;
-  const std::string what = site < p.info->sites.size() ? p.info->sites[site] : "error site " + std::to_string(site);
-  return name + ": " + what + " (program " + std::to_string(p.record->program) + ", item " +
-         std::to_string(p.record->item) + ")";
-}
 
 }  // namespace
 
@@ -28,7 +21,7 @@ Queue::~Queue() {
   for (void* block : blocks_) api_.MemFreeHost(block);
 }
 
-Result<ErrorRecord*> Queue::take_record(const LoadedKernel& kernel, const char* name) {
+Result<ErrorRecord*> Queue::take_record(const LoadedKernel& kernel, const device::Dispatch& d) {
   std::unique_lock lock(mutex_);
   if (free_.empty() && pending_.size() >= kRecordsPerBlock) {
     lock.unlock();
@@ -46,7 +39,7 @@ Result<ErrorRecord*> Queue::take_record(const LoadedKernel& kernel, const char* 
   ErrorRecord* record = free_.back();
   free_.pop_back();
   *record = ErrorRecord{};
-  pending_.push_back({sequence(), record, kernel.info, name});
+  pending_.push_back({sequence(), record, kernel.info, d.name, {d.grid[0], d.grid[1], d.grid[2]}});
   return record;
 }
 
@@ -62,7 +55,7 @@ void Queue::harvest(std::uint64_t sequence) {
   while (!pending_.empty() && pending_.front().sequence < sequence) {
     const PendingRecord& p = pending_.front();
     if (p.record->site != 0 && first_error_.ok()) {
-      first_error_ = Status(Code::kDevice, site_message(p));
+      first_error_ = device::kernel_error(*p.info, p.name, p.grid, *p.record);
       first_error_sequence_ = p.sequence;
     }
     free_.push_back(p.record);

@@ -26,6 +26,7 @@ struct PendingRecord {
   ErrorRecord* record;                     ///< pinned; the kernel writes it
   std::shared_ptr<const KernelInfo> info;  ///< names the launch and its sites
   const char* name;
+  std::uint32_t grid[3];
 };
 
 class Queue {
@@ -37,7 +38,7 @@ class Queue {
 
   [[nodiscard]] CUstream stream() const { return stream_; }
   /// A zeroed record for the next launch; waits for the stream when all are in use.
-  Result<ErrorRecord*> take_record(const LoadedKernel& kernel, const char* name);
+  Result<ErrorRecord*> take_record(const LoadedKernel& kernel, const device::Dispatch& dispatch);
   /// A zeroed 4-byte counter in device memory, zeroed again in stream order for this launch.
   Result<std::uint64_t> take_ticket();
   void count_launch() { sequence_.fetch_add(1, std::memory_order_relaxed); }

@@ -57,7 +57,7 @@ Status GpuDevice::submit(device::QueueHandle handle, const device::Dispatch& d) 
   for (std::uint32_t i = 0; i < d.slot_count; ++i) {
     params[i] = const_cast<std::uint64_t*>(&d.slots[i]);
     if (info.slots[i].kind == SlotKind::kErrors) {
-      EPI_TRY(ErrorRecord * record, queue.take_record(kernel, d.name));
+      EPI_TRY(ErrorRecord * record, queue.take_record(kernel, d));
       own[i] = reinterpret_cast<std::uint64_t>(record);
       params[i] = &own[i];
     } else if (info.slots[i].kind == SlotKind::kTicket) {
