@@ -3,6 +3,8 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/string.h>
 
+#include <exception>
+
 #include "arguments.h"
 #include "epi/ir/interp.h"
 
@@ -29,8 +31,23 @@ void run(const ir::Module& module, const Arguments& arguments, std::array<std::u
   for (const jit::Arg& a : arguments.args) args.push_back(interp_arg(a));
   ir::InterpOptions options;
   options.checked = checked;
-  if (!print.is_none()) options.print = [&print](const std::string& text) { print(text); };
-  check(ir::interpret(module, args, grid.data(), options));
+  std::exception_ptr failure;  // of the print callback, carried over the engine
+  if (!print.is_none())
+    options.print = [&](const std::string& text) {
+      nb::gil_scoped_acquire gil;
+      try {
+        if (!failure) print(text);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    };
+  Status s;
+  {
+    nb::gil_scoped_release release;
+    s = ir::interpret(module, args, grid.data(), options);
+  }
+  if (failure) std::rethrow_exception(failure);
+  check(s);
 }
 
 }  // namespace

@@ -6,7 +6,9 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-__all__ = ["Analysis", "LoopNames", "analyse"]
+__all__ = ["RESULT", "Analysis", "LoopNames", "analyse"]
+
+RESULT = "$return"  # the name under which a function's result travels
 
 Names = frozenset[str]
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -52,6 +54,8 @@ def assigned(nodes: Iterable[ast.AST]) -> set[str]:
             out.add(n.id)
         elif isinstance(n, ast.FunctionDef | ast.ClassDef):
             out.add(n.name)
+        elif isinstance(n, ast.Return):
+            out.add(RESULT)
         elif isinstance(n, ast.comprehension):
             comprehension |= {t.id for t in ast.walk(n.target) if isinstance(t, ast.Name)}
     return out - (comprehension - _assigned_outside(nodes, comprehension))
@@ -113,7 +117,9 @@ class _Backward:
         return after | _read(s)
 
     def loop(self, s: ast.For | ast.While, after: Names) -> Names:
-        names = LoopNames(frozenset(assigned([s])), after, after)
+        changed = frozenset(assigned([s]))
+        after = after | (changed & {RESULT})
+        names = LoopNames(changed, after, after)
         self.a.loops[id(s)] = names
         target = assigned([s.target]) if isinstance(s, ast.For) else set()
         test = _read(s.test) if isinstance(s, ast.While) else set()

@@ -20,7 +20,7 @@ from ._liveness import LoopNames
 from ._record import COMPUTE, Region
 from ._statements import Statements
 from ._values import Array, Tile
-from ._walk import BREAK, CONTINUE, RETURN, Conflict, LoopState, Path, Undefined, settle, zero_jump
+from ._walk import BREAK, CONTINUE, RESULT, RETURN, Conflict, LoopState, Path, Undefined, settle, zero_jump
 
 _MAX_UNROLLED = 10_000
 _MAX_PASSES = 8
@@ -180,6 +180,8 @@ class Loops(Statements):
         known, test_region, seen = conditions[0]
         if known is False:
             return
+        seen += [c.parameter() for c in carried[len(seen) :]]
+        test_region.params = seen
         kinds, jump = self._end_of_round(region)
         exits = bool(kinds & {BREAK, RETURN})
         if known is True and not exits:
@@ -215,7 +217,7 @@ class Loops(Statements):
 
         loop_parameters = {id(p) for p in self._parameters}
         f.env = {k: twin(v) for k, v in env.items()}
-        seen = [twins.get(id(p)) or Tile(p.dtype, p.shape, weak=p.weak) for p in self._parameters]
+        seen = [twins[id(p)] if id(p) in twins else Tile(p.dtype, p.shape, weak=p.weak) for p in self._parameters]
         with self.r.region(seen) as region:
             value = truth(self.eval(s.test), "the condition of `while`")
         f.env = env
@@ -396,12 +398,12 @@ class Loops(Statements):
             seen.add(c.name)
             shape = self._outgoing[c.name] if c.hidden else self._slot(c.name, f.env[c.name])
             env[c.name] = _with_parameters(shape, given)
-        lost = [n for n in names.assigned & (names.after | names.head) if n not in seen and n not in f.env]
+        lost = [n for n in names.assigned & (names.after | names.head) if n not in seen and n not in f.env and n != RESULT]
         for n in [*lost, *(c.name for c in carried if c.hidden)]:
-            if n in state.undefined or not runs or n in lost:
+            if n != RESULT and (n in state.undefined or not runs or n in lost):
                 env[n] = Undefined("the loop that assigns it may not have done so" if runs else "the loop may run zero times")
         for n, v in self._outgoing.items():
-            if n not in seen and runs and n not in state.undefined:
+            if n not in seen and (n == RESULT or (runs and n not in state.undefined)):
                 env[n] = _unslot(v)
         f.env = env
 

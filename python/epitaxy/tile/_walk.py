@@ -20,7 +20,7 @@ from . import _convert as cv
 from . import _elementwise as ew
 from ._captures import Captures
 from ._errors import Place, TileError, TileTypeError, TileValueError
-from ._liveness import LoopNames, Names
+from ._liveness import RESULT, LoopNames, Names
 from ._record import Recorder, Region
 from ._source import Source
 from ._values import Array, Tile
@@ -28,7 +28,6 @@ from ._values import Array, Tile
 __all__ = ["BREAK", "CONTINUE", "RETURN", "Conflict", "Frame", "LocalFunction", "Path", "Undefined", "WalkerBase"]
 
 BREAK, CONTINUE, RETURN = 1, 2, 3
-RESULT = "$return"
 
 
 @dataclass(eq=False)
