@@ -114,7 +114,7 @@ class Generator {
     return b_->unary(pick(2) ? Unary::k_neg : Unary::k_bitnot, v);
   }
   Value binary(Value x, Value y) {
-    static const Binary kFloat[] = {Binary::k_add, Binary::k_sub, Binary::k_mul, Binary::k_div, Binary::k_minimum, Binary::k_maximum, Binary::k_mod, Binary::k_copysign};
+    static const Binary kFloat[] = {Binary::k_add, Binary::k_sub, Binary::k_mul, Binary::k_div, Binary::k_minimum, Binary::k_maximum, Binary::k_mod, Binary::k_rem};
     static const Binary kInt[] = {Binary::k_add, Binary::k_sub, Binary::k_mul, Binary::k_floordiv, Binary::k_mod, Binary::k_minimum, Binary::k_bitxor, Binary::k_shl, Binary::k_shr};
     y = convert(fit(y, shape(x)), dtype(x));
     const DType d = dtype(x);
