@@ -23,9 +23,9 @@ BITS, BINS, PASSES, TILE = 8, 256, 4, 4096
 ADD = _engine.COMBINE["add"]
 
 
-def digits(code: Code, keys: Any, position: Any, n: Any, index: int, tile: int) -> Any:
-    """The keys' digits of pass `index` as int32; at or past `n` BINS, which ranks last and is not counted."""
-    shifted = code.binary("shr", keys, code.full("uint32", BITS * index, [tile]))
+def digits(code: Code, keys: Any, position: Any, n: Any, shift: Any, tile: int) -> Any:
+    """The keys' digits at bit `shift` as int32; at or past `n` BINS, which ranks last and is not counted."""
+    shifted = code.binary("shr", keys, code.b.broadcast(shift, [tile]))
     digit = code.cast(code.binary("bitand", shifted, code.full("uint32", BINS - 1, [tile])), "int32")
     return code.b.select(code.compare("lt", position, n), digit, code.full("int32", BINS, [tile]))
 
@@ -42,11 +42,14 @@ def write_histogram(code: Code, args: list[Any], tile: int) -> None:
     keys, counts = args
     loaded, position, n, _ = tile_of_keys(code, keys, tile)
     bins = code.iota("int32", BINS)
-    for index in range(PASSES):
-        _, found = code.b.rank(digits(code, loaded, position, n, index, tile), BINS)
-        row = code.full("int32", index, [BINS])
-        order, scope = _engine.ORDER["relaxed"], _engine.SCOPE["device"]
-        code.b.atomic_rmw(_engine.ATOMIC["add"], counts, [row, bins], found, None, order, scope)
+    zero, passes, one = (code.constant("int32", v) for v in (0, PASSES, 1))
+    index, _ = code.b.begin_for(zero, passes, one, [])
+    shift = code.cast(code.binary("mul", index, code.constant("int32", BITS)), "uint32")
+    _, found = code.b.rank(digits(code, loaded, position, n, shift, tile), BINS)
+    order, scope = _engine.ORDER["relaxed"], _engine.SCOPE["device"]
+    row = code.b.broadcast(index, [BINS])
+    code.b.atomic_rmw(_engine.ATOMIC["add"], counts, [row, bins], found, None, order, scope)
+    code.b.end_for([])
 
 
 def write_starts(code: Code, args: list[Any]) -> None:
@@ -62,7 +65,7 @@ def write_pass(code: Code, args: list[Any], index: int, tile: int, columns: int)
     b = code.b
     inputs, outputs, (starts, state) = args[:columns], args[columns : 2 * columns], args[-2:]
     keys, position, n, at = tile_of_keys(code, inputs[0], tile)
-    digit = digits(code, keys, position, n, index, tile)
+    digit = digits(code, keys, position, n, code.constant("uint32", BITS * index), tile)
     ranks, counts = b.rank(digit, BINS)
     (before,) = b.lookback(ADD, state, [counts], [scalar("int32", 0)], None)
     (within,) = b.scan(ADD, [counts], 0, False, 0, None)
