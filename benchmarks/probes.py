@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from _harness import Bench
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
-from probes import gemm, radix, scan
 from probes.plan import Array, Machine
+
+from probes import gemm, radix, scan
 
 FLUSH_BYTES = 256 << 20
 GPU_TILE = {"scan": 8192, "radix": 8192}
