@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 ROW = {"bench": "b", "row": "r", "device": "cpu", "n": 1024, "dtype": "float32", "ours": 2.0, "unit": "us"}
 ROW |= {"peers": {"numpy": 3.0}, "target_peer": "numpy", "ratio": 1.5, "target": 1.0, "checked": True}
-ROW |= {"command": "benchmarks/b.py", "date": "2026-01-01"}
+ROW |= {"command": "benchmarks/b.py", "date": "2026-01-01", "absent": {}}
 
 
 def _results(folder: Path, *rows: dict[str, object]) -> list[report.Row]:
@@ -51,6 +51,25 @@ def test_a_wrong_result_is_kept_and_fails_the_script(tmp_path: Path) -> None:
         bench.close()
     row = json.loads((tmp_path / "b.jsonl").read_text())
     assert (row["checked"], row["ratio"], row["target_peer"]) == (False, 2.0, None)
+
+
+def test_a_peer_that_cannot_run_is_listed_with_its_reason(tmp_path: Path) -> None:
+    bench = _harness.Bench("b", "", ["--json", str(tmp_path / "b.jsonl")])
+    makers = {"good": lambda: 3.0, "gone": lambda: __import__("no_such_module")}
+    bench.row("r", n=4, dtype="int8", unit="us", ours=2.0, makers=makers, target_peer="gone", check=lambda: True)
+    bench.close()
+    row = json.loads((tmp_path / "b.jsonl").read_text())
+    assert (row["peers"], row["ratio"]) == ({"good": 3.0}, None)
+    assert "no_such_module" in row["absent"]["gone"]
+
+
+def test_a_row_that_raises_leaves_the_others_and_fails_the_script(tmp_path: Path) -> None:
+    bench = _harness.Bench("b", "", ["--json", str(tmp_path / "b.jsonl")])
+    bench.row("bad", n=4, dtype="int8", unit="us", ours=lambda: 1 / 0, check=lambda: True)
+    bench.row("good", n=4, dtype="int8", unit="us", ours=2.0, absolute=4.0, check=lambda: True)
+    with pytest.raises(SystemExit):
+        bench.close()
+    assert [json.loads(line)["row"] for line in (tmp_path / "b.jsonl").read_text().splitlines()] == ["good"]
 
 
 def test_the_newest_measurement_of_a_row_counts(tmp_path: Path) -> None:
