@@ -64,6 +64,14 @@ std::optional<std::int64_t> alias_of(mlir::Value view) {
 
 bool Analysis::is_loop(mlir::Operation* op) { return mlir::isa<mlir::scf::ForOp, mlir::scf::WhileOp>(op); }
 
+bool Analysis::is_heavy(mlir::Operation* op) {
+  if (auto u = mlir::dyn_cast<tile::UnaryOp>(op))
+    return is_math(u.getKind()) && u.getKind() != tile::UnaryKind::k_sqrt && u.getKind() != tile::UnaryKind::k_rsqrt;
+  if (auto b = mlir::dyn_cast<tile::BinaryOp>(op))
+    return is_math(b.getKind()) && !(b.getKind() == tile::BinaryKind::k_div && is_float(tile::dtype_of(b.getType())));
+  return false;
+}
+
 bool Analysis::is_root(mlir::Operation* op) {
   return mlir::isa<tile::StoreOp, tile::ScatterOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::FenceOp, tile::ReduceOp,
                    tile::ScanOp, tile::RankOp, tile::LookbackOp, tile::MmaOp, tile::AssertOp, tile::PrintOp, tile::CatOp,

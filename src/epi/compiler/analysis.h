@@ -30,6 +30,8 @@ class Analysis {
   [[nodiscard]] static bool is_root(mlir::Operation* op);
   /// A chunk of the result at a linear position needs exactly the operands' chunks at that position.
   [[nodiscard]] static bool is_positional(mlir::Operation* op);
+  /// Much code for a chunk: a math function, a division of integers.
+  [[nodiscard]] static bool is_heavy(mlir::Operation* op);
   [[nodiscard]] static bool is_loop(mlir::Operation* op);
 
  private:

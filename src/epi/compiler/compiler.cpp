@@ -1,6 +1,10 @@
 // Finds the target and hands the work over.
 #include "epi/compiler/compiler.h"
 
+#include <chrono>
+
+#include "epi/ir/passes/passes.h"
+
 namespace epi::compiler {
 namespace {
 
@@ -36,7 +40,13 @@ std::vector<std::string> target_names() {
 
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options) {
   EPI_TRY(const Target* target, target_of(options));
-  return target->compile(module, options);
+  const auto start = std::chrono::steady_clock::now();
+  if (mlir::failed(ir::canonicalize(*module.impl().module)))
+    return compile_error("the tile passes failed: a helper function that calls itself cannot be inlined");
+  const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+  EPI_TRY(Compiled compiled, target->compile(module, options));
+  compiled.times.insert(compiled.times.begin(), StageTime{"canonicalize", took.count()});
+  return std::move(compiled);
 }
 
 Status assign_association(const ir::Module& module, const CompileOptions& options) {

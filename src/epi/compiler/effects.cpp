@@ -25,7 +25,7 @@ llvm::AtomicOrdering ordering(tile::MemoryOrder order) {
 
 void Emitter::emit_store(tile::StoreOp op) {
   const llvm::ArrayRef<std::int64_t> shape = tile::shape_of(op.getValue().getType());
-  const Access a = access(op.getView(), op.getOffsets(), shape, op.getInbounds());
+  Access a = access(op.getView(), op.getOffsets(), shape, op.getInbounds());
   for_each({op.getValue()}, shape,
            [&](const Pos& pos) { store_at(a, coordinates(pos, shape), pull(op.getValue(), pos)); }, {&a});
 }

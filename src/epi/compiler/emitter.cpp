@@ -301,6 +301,7 @@ void Emitter::push_scope() { scopes_.push_back(std::make_unique<Memo>()); }
 void Emitter::pop_scope() { scopes_.pop_back(); }
 
 unsigned Emitter::view_scope(std::int64_t alias_class) {
+  if (alias_class == kNoAlias) return 0;
   auto [it, fresh] = view_scopes_.try_emplace(alias_class, 0);
   if (fresh) it->second = buffer_scope();
   return it->second;

@@ -81,6 +81,9 @@ class Emitter {
     return body();
   }
 
+  /// Whether heavy loops are emitted once, over copies of tiles that hang over an edge.
+  [[nodiscard]] virtual bool stage_edges() const { return false; }
+
   // -- scratch
   virtual Buffer make_buffer(DType dtype, std::int64_t count) = 0;
   /// Where a value that loops compute once is kept.
@@ -135,6 +138,7 @@ class Emitter {
     llvm::SmallVector<mlir::Value, 4> written;   ///< stored values that the loop computes and must write
     llvm::SmallVector<mlir::Operation*, 8> accesses;  ///< loads pulled inside
     unsigned widest = 1;                         ///< register bytes of the widest dtype pulled
+    bool heavy = false;                          ///< a chunk is much code (math functions)
   };
   Walk prepare(llvm::ArrayRef<mlir::Value> roots, bool identity);
   void walked(const Walk& walk);
@@ -147,6 +151,11 @@ class Emitter {
   /// Emits `fast` where `inside` holds and `checked` otherwise (one of them only where it is constant).
   void versioned(llvm::ArrayRef<mlir::Operation*> accesses, llvm::ArrayRef<const Access*> extra,
                  llvm::function_ref<void()> emit);
+
+  /// versioned, or for heavy loops of targets that ask for it the body once, over staged copies of what hangs over an
+  /// edge. `extra_shape` is the tile shape of the extra accesses.
+  void run_versions(const Walk& walk, llvm::ArrayRef<const Access*> extra, llvm::ArrayRef<std::int64_t> extra_shape,
+                    llvm::function_ref<void()> emit);
 
   // -- results of roots
   /// Puts `v` in a new buffer that the caller fills; later pulls read it.
@@ -283,6 +292,7 @@ class Emitter {
   KernelInfo& info_;
   Analysis analysis_;
   llvm::Function* function_ = nullptr;
+  bool heavy_ = false;    ///< emitting a loop whose chunk is much code: unroll less
   bool checked_ = false;  ///< emitting the version whose accesses test bounds
   int error_slot_ = -1;   ///< index into info_.slots
   bool needs_errors();    ///< the kernel has an op that reports
@@ -338,6 +348,13 @@ class Emitter {
   Vec compute_constant(tile::ConstantOp op, const Pos& pos);
   void copy_part(mlir::Value source, const Buffer& target, llvm::ArrayRef<std::int64_t> target_shape,
                  llvm::ArrayRef<std::int64_t> offsets);
+  // stage.cpp
+  static constexpr std::int64_t kNoAlias = INT64_MIN;  ///< an alias class of memory that may be anything
+  Access either(const Access& a, const Buffer& scratch, llvm::ArrayRef<std::int64_t> shape, llvm::BasicBlock* before,
+                llvm::BasicBlock* edge);
+  void staged(llvm::ArrayRef<mlir::Operation*> loads, llvm::ArrayRef<const Access*> extra,
+              llvm::ArrayRef<std::int64_t> extra_shape, llvm::function_ref<void()> emit);
+  Vec padding_of(tile::LoadOp op);
   // memory.cpp
   Vec load_lanes(const Access& access, const Coords& coords, Vec padding, bool check);
   Vec load_masked(const Access& access, const Coords& coords, llvm::Value* pointer, Vec padding, llvm::Align align);

@@ -44,8 +44,7 @@ Vec Emitter::compute(mlir::Value v, const Pos& pos) {
   if (auto o = mlir::dyn_cast<tile::TakeOp>(op)) return compute_take(o, pos);
   if (auto o = mlir::dyn_cast<tile::ReshapeOp>(op)) return pull(o.getSource(), pos);
   if (auto o = mlir::dyn_cast<tile::LoadOp>(op)) {
-    const Vec padding = o.getPaddingAttr() ? constant(o.getPaddingAttr(), dtype, 1) : zero(dtype, 1);
-    return load_at(accesses_[op], coordinates(pos, shape), padding);
+    return load_at(accesses_[op], coordinates(pos, shape), padding_of(o));
   }
   if (auto o = mlir::dyn_cast<tile::BroadcastOp>(op)) {
     if (!is_tile(o.getSource()) || tile::shape_of(o.getSource().getType()).empty()) {
@@ -64,8 +63,7 @@ Vec Emitter::compute(mlir::Value v, const Pos& pos) {
     }
     auto load = o.getSource().getDefiningOp<tile::LoadOp>();
     if (load && !available(o.getSource())) {
-      const Vec padding = load.getPaddingAttr() ? constant(load.getPaddingAttr(), dtype, 1) : zero(dtype, 1);
-      return load_at(accesses_[load], to, padding);
+      return load_at(accesses_[load], to, padding_of(load));
     }
     return pull_at(o.getSource(), to);
   }
@@ -82,6 +80,11 @@ Vec Emitter::compute(mlir::Value v, const Pos& pos) {
   llvm::SmallVector<Vec, 4> operands;
   for (mlir::Value x : op->getOperands()) operands.push_back(pull(x, pos));
   return elementwise(op, operands, pos.lanes, &pos);
+}
+
+Vec Emitter::padding_of(tile::LoadOp op) {
+  const DType dtype = tile::dtype_of(op.getType());
+  return op.getPaddingAttr() ? constant(op.getPaddingAttr(), dtype, 1) : zero(dtype, 1);
 }
 
 Vec Emitter::compute_constant(tile::ConstantOp op, const Pos& pos) {
@@ -155,6 +158,7 @@ void Emitter::visit(mlir::Value v, bool identity, Sight& sight) {
   it->second = identity;
   mlir::Operation* op = v.getDefiningOp();
   if (!op || Analysis::is_root(op)) return;
+  sight.walk.heavy = sight.walk.heavy || Analysis::is_heavy(op);
   if (fresh && mlir::isa<tile::LoadOp>(op)) sight.walk.accesses.push_back(op);
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     if (mlir::isa<tile::ViewType>(operand.getType()) || !is_tile(operand)) continue;
@@ -233,7 +237,7 @@ void Emitter::for_each(llvm::ArrayRef<mlir::Value> roots, llvm::ArrayRef<std::in
   if (count == 0 || failed()) return;
   const Walk walk = prepare(roots, true);
   const unsigned lanes = std::min(lanes_for(walk.widest, count), max_lanes);
-  versioned(walk.accesses, extra, [&] {
+  run_versions(walk, extra, shape, [&] {
     for_chunks(shape, lanes, [&](const Pos& pos) {
       write_walked(walk, pos);
       body(pos);

@@ -86,7 +86,7 @@ unsigned CpuEmitter::lanes_for(unsigned widest, std::int64_t count) {
 
 void CpuEmitter::for_range(std::int64_t from, std::int64_t to, std::int64_t step, llvm::function_ref<void(llvm::Value*)> body) {
   const std::int64_t trips = (to - from + step - 1) / step;
-  if (trips <= kUnroll) {
+  if (trips <= (heavy_ ? 1 : kUnroll)) {
     for (std::int64_t i = from; i < to; i += step) {
       Scope scope(*this);
       body(constant_index(i));

@@ -32,6 +32,8 @@ class CpuEmitter final : public compiler::Emitter {
   /// for i in [from, to) by step, all constants; unrolled up to kUnroll trips. Each trip has its own scope.
   void for_range(std::int64_t from, std::int64_t to, std::int64_t step, llvm::function_ref<void(llvm::Value*)> body);
 
+  [[nodiscard]] bool stage_edges() const override { return true; }
+
   // -- scratch
   Buffer make_buffer(DType dtype, std::int64_t count) override;
   /// `bytes` of the arena at a 64-byte boundary.

@@ -99,9 +99,20 @@ Tuple CpuEmitter::Fold::in_registers() {
     Loop loop = e.begin_loop(e.constant_index(0), e.constant_index(rounds * width), e.constant_index(width), flat(acc));
     unflat(llvm::MutableArrayRef<Tuple>(acc), loop.carried);
     llvm::Value* first = e.b_.CreateICmpEQ(loop.index, e.constant_index(0));
+    auto step = [&](llvm::Value* a) { return pull(at(e.b_.CreateAdd(loop.index, a, "", true, true))); };
+    llvm::SmallVector<Buffer, 2> round;  // a heavy body is emitted once: a round's values pass through scratch
+    const bool strip = e.heavy_ && width > 1;
+    if (strip) {
+      for (DType d : dtypes) round.push_back(e.make_buffer(d, width * lanes));
+      e.for_range(0, width, 1, [&](llvm::Value* a) {
+        for (auto [b, v] : llvm::zip(round, step(a))) e.write(b, e.Emitter::at(e.b_.CreateMul(a, e.constant_index(lanes)), lanes, lanes), v);
+      });
+    }
     for (std::int64_t a = 0; a < width; ++a) {
       Scope scope(e);
-      const Tuple x = pull(at(e.b_.CreateAdd(loop.index, e.constant_index(a), "", true, true)));
+      Tuple x;
+      if (strip) for (const Buffer& b : round) x.push_back(e.read(b, e.Emitter::at(a * lanes, lanes)));
+      else x = step(e.constant_index(a));
       const Tuple folded = combine(acc[static_cast<std::size_t>(a)], x);
       acc[static_cast<std::size_t>(a)] = exact() ? folded : select(first, x, folded);
     }
@@ -220,7 +231,7 @@ void CpuEmitter::emit_reduce(tile::ReduceOp op) {
     const llvm::SmallVector<mlir::Value, 2> sources(op.getSources());
     const Walk walk = prepare(sources, true);
     const unsigned native = lanes_for(walk.widest, inner == 1 ? n : inner);
-    versioned(walk.accesses, {}, [&] {
+    run_versions(walk, {}, {}, [&] {
       if (inner == 1) {
         const auto lanes = static_cast<unsigned>(std::min<std::int64_t>(native, fold_lanes));
         for_range(0, outer, 1, [&](llvm::Value* r) {

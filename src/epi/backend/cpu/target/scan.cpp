@@ -163,7 +163,7 @@ void CpuEmitter::emit_scan(tile::ScanOp op) {
   const llvm::SmallVector<mlir::Value, 2> sources(op.getSources());
   const Walk walk = prepare(sources, true);
   const unsigned native = inner == 1 ? 1 : lanes_for(walk.widest, inner);
-  versioned(walk.accesses, {}, [&] {
+  run_versions(walk, {}, {}, [&] {
     for_range(0, outer, 1, [&](llvm::Value* o) {
       for_chunks({inner}, native, [&](const Pos& beside) {
         auto at_element = [&](llvm::Value* k) {
