@@ -92,8 +92,7 @@ void launch(const jit::Kernel& kernel, const runtime::Queue& queue, std::uint32_
   check(kernel.launch(queue.handle(), grid, arguments.args));
 }
 
-nb::dict info_dict(const jit::Kernel& k) {
-  const KernelInfo& i = k.info();
+nb::dict facts(const KernelInfo& i) {
   nb::dict out;
   out["symbol"] = i.name;
   out["slots"] = i.slots.size();
@@ -114,13 +113,26 @@ nb::dict statistics_dict() {
   return out;
 }
 
+/// (code, facts of the kernel, [(stage, text)]) for a processor that need not be here.
+nb::tuple compile_only(const std::string& target, const std::string& arch, const ir::Module& module) {
+  KernelInfo info;
+  std::vector<std::pair<std::string, std::string>> texts;
+  Result<std::string> code = Status();
+  {
+    nb::gil_scoped_release release;
+    code = jit::compile_only(target, arch, module, &info, &texts);
+  }
+  const std::string bytes = take(std::move(code));
+  return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()), facts(info), texts);
+}
+
 }  // namespace
 
 void bind_jit(nb::module_& m) {
   nb::class_<RawArg>(m, "RawArg").def_static("view", &raw_view).def_static("scalar", &raw_scalar);
   nb::class_<jit::Kernel>(m, "Kernel")
       .def_prop_ro("name", &jit::Kernel::name)
-      .def_prop_ro("info", &info_dict)
+      .def_prop_ro("info", [](const jit::Kernel& k) { return facts(k.info()); })
       .def_prop_ro("code", [](const jit::Kernel& k) { return nb::bytes(k.code().data(), k.code().size()); })
       .def_prop_ro("stages", [](const jit::Kernel& k) { return k.provenance().stage_us; })
       .def_prop_ro("texts", [](const jit::Kernel& k) { return k.provenance().texts; })
@@ -129,6 +141,7 @@ void bind_jit(nb::module_& m) {
       .def_prop_ro("device_kind", [](const jit::Kernel& k) { return k.device().info().kind; })
       .def("launch", &launch);
   m.def("load_kernel", &load_kernel);
+  m.def("compile_only", &compile_only, nb::arg("target"), nb::arg("arch"), nb::arg("module"));
   m.def("jit_statistics", &statistics_dict);
   m.def("loaded_kernels", &jit::loaded_kernels);
   m.def("clear_memory_cache", &jit::clear_memory_cache);

@@ -148,7 +148,7 @@ class Loader {
       std::lock_guard lock(compile_mutex());
       stages.skip();
       Result<compiler::Compiled> compiled =
-          target.compile(module, options_for(std::string(target.name()), arch, keep ? &provenance : nullptr));
+          compiler::compile(module, options_for(std::string(target.name()), arch, keep ? &provenance : nullptr));
       if (!compiled.ok()) return compiled.status().with_context(source.name);
       for (const compiler::StageTime& t : compiled->times) provenance.stage_us.emplace_back(t.stage, t.us);
       out.info = std::move(compiled->info);
@@ -194,11 +194,9 @@ Result<std::shared_ptr<const Kernel>> load(device::Device& device, const Source&
 
 Result<std::string> compile_only(const std::string& target, const std::string& arch, const ir::Module& module,
                                  KernelInfo* info, std::vector<std::pair<std::string, std::string>>* texts) {
-  const compiler::Target* t = compiler::find_target(target);
-  if (!t) return invalid_argument("no compiler target \"" + target + "\"");
   Provenance provenance;
   std::lock_guard lock(compile_mutex());
-  EPI_TRY(compiler::Compiled compiled, t->compile(module, options_for(target, arch, texts ? &provenance : nullptr)));
+  EPI_TRY(compiler::Compiled compiled, compiler::compile(module, options_for(target, arch, texts ? &provenance : nullptr)));
   if (texts) *texts = std::move(provenance.texts);
   if (info) *info = std::move(compiled.info);
   return std::move(compiled.bytes);

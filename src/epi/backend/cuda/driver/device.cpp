@@ -44,7 +44,7 @@ Status GpuDevice::read_info(int ordinal) {
   EPI_RETURN_IF_ERROR(check(api_.DriverGetVersion(&info_.driver_version), "reading the driver's version"));
   info_.name = name;
   info_.kind = "cuda";
-  info_.arch = "sm_" + std::to_string(values[0]) + std::to_string(values[1]);
+  info_.arch = "sm_" + std::to_string(values[0]) + std::to_string(values[1]) + (values[0] == 9 ? "a" : "");
   info_.ordinal = ordinal;
   info_.processors = values[2];
   info_.warp_size = 32;
