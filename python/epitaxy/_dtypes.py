@@ -11,7 +11,7 @@ __all__ = ["DType", "all_dtypes", "to_dtype"]
 
 
 class DType:
-    """An element type. Equal to nothing but itself; called in a kernel, it makes a scalar of that type."""
+    """An element type. Equal to what names the same type elsewhere; called in a kernel, it makes a scalar of its type."""
 
     __slots__ = ("code", "kind", "name", "size", "typestr")
 
@@ -24,6 +24,12 @@ class DType:
 
     def __repr__(self) -> str:
         return self.name
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or to_dtype(other) is self
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _by_name, (self.name,)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from .._dtypes import all_dtypes
 from . import _convert as cv
 from ._captures import Captures
 from ._digest import digest
-from ._options import ArrayAnnotation, ByTarget, ConstantAnnotation, ScalarAnnotation
+from ._options import ArrayAnnotation, ByTarget, Constant, ConstantAnnotation, ScalarAnnotation
 from ._record import Recorder, replay
 from ._values import Array, Tile
 from ._walker import record_kernel
@@ -54,11 +55,23 @@ class Program:
         return replay(self.recorder, self.name, self.specs, self.views, ascending=self.ascending)
 
 
+def _annotations(f: FunctionType) -> dict[str, Any]:
+    """The parameters' annotations; strings are evaluated in the function's globals and closure, one by one."""
+    names = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    out: dict[str, Any] = {}
+    for name, text in inspect.get_annotations(f).items():
+        out[name] = text
+        if not isinstance(text, str):
+            continue
+        try:
+            out[name] = eval(text, f.__globals__, {k: c.cell_contents for k, c in names.items()})
+        except Exception:  # a name of an outer function that the kernel does not use: known by its spelling
+            out[name] = Constant if re.search(r"\bConstant\b", text) else None
+    return out
+
+
 def _parameters(f: FunctionType) -> tuple[Parameter, ...]:
-    try:
-        annotations = inspect.get_annotations(f, eval_str=True)
-    except Exception:  # a name in a string annotation that cannot be resolved: take what is plain
-        annotations = {k: v for k, v in inspect.get_annotations(f).items() if not isinstance(v, str)}
+    annotations = _annotations(f)
     out = []
     for p in inspect.signature(f).parameters.values():
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
