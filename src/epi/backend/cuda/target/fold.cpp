@@ -48,6 +48,41 @@ Tuple Fold::halve_in_thread(const GpuEmitter::Shelf& shelf, Value* l, std::int64
   return x[0];
 }
 
+Tuple Fold::fold_any_order(const GpuEmitter::Shelf& shelf, Value* first, Value* last, std::int64_t count) {
+  Tuple neutral;
+  for (DType d : dtypes) neutral.push_back(e.identity(kind_, d, 1));
+  Tuple sum = neutral;
+  for (std::int64_t j = 0; j < (count + 31) / 32; ++j) {
+    Value* at = b.CreateAdd(b.CreateAdd(first, e.lane()), e.i32(32 * j));
+    Value* counts = b.CreateICmpSLE(at, last);
+    const Tuple x = e.read(shelf, b.CreateSelect(counts, at, first));
+    sum = combine(sum, e.select_tuple(counts, x, neutral));
+  }
+  for (unsigned d = 16; d >= 1; d /= 2) sum = combine(sum, e.shuffle_down(sum, d));
+  return e.shuffle_from(sum, e.i32(0));
+}
+
+Tuple Fold::fold_in_order(const GpuEmitter::Shelf& shelf, Value* first, Value* last) {
+  constexpr std::int64_t kAhead = 8;
+  const auto acc = e.make_registers(dtypes, 1);
+  e.put(acc, e.read(shelf, first));
+  e.if_then(b.CreateICmpSLT(first, last), [&] {
+    auto loop = e.begin_loop(b.CreateAdd(first, e.i32(1)), b.CreateAdd(last, e.i32(1)), e.i32(kAhead));
+    llvm::SmallVector<Tuple> next;
+    llvm::SmallVector<Value*> present;
+    for (std::int64_t i = 0; i < kAhead; ++i) {
+      Value* at = b.CreateAdd(loop.index, e.i32(i));
+      present.push_back(b.CreateICmpSLE(at, last));
+      next.push_back(e.read(shelf, b.CreateSelect(present.back(), at, last)));
+    }
+    Tuple sum = e.get(acc);
+    for (std::size_t i = 0; i < kAhead; ++i) sum = combine_if(present[i], sum, next[i]);
+    e.put(acc, sum);
+    e.end_loop(loop);
+  });
+  return e.get(acc);
+}
+
 bool Fold::exact() const {
   if (kind_ == ir::Combine::k_region) return false;
   for (DType d : dtypes)

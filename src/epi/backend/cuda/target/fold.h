@@ -30,6 +30,10 @@ class Fold {
   /// Folds lanes l + stride * j of a shelf, j < count, by halving j; lanes at or over `limit` are absent.
   Tuple halve_in_thread(const GpuEmitter::Shelf& shelf, llvm::Value* l, std::int64_t stride, std::int64_t count,
                         std::int64_t limit);
+  /// Elements first .. last (i32, inclusive) of a shelf, folded in any order; one warp, all lanes get it. `exact` only.
+  Tuple fold_any_order(const GpuEmitter::Shelf& shelf, llvm::Value* first, llvm::Value* last, std::int64_t count);
+  /// The same from left to right, by each thread alone; loads run ahead of the fold.
+  Tuple fold_in_order(const GpuEmitter::Shelf& shelf, llvm::Value* first, llvm::Value* last);
   /// The combiner is associative on bits: any order gives the same.
   [[nodiscard]] bool exact() const;
 

@@ -11,7 +11,6 @@ namespace {
 
 using llvm::Value;
 
-constexpr std::int64_t kUnrolledRounds = 8;
 constexpr std::int64_t kLoopUnroll = 4;
 
 compiler::AnalysisOptions analysis_options(const Plan& plan) {
@@ -161,14 +160,14 @@ unsigned GpuEmitter::lanes_for(unsigned widest, std::int64_t count) {
 }
 
 void GpuEmitter::for_rounds(std::int64_t begin, std::int64_t rounds, std::int64_t per,
-                            llvm::function_ref<void(Value*)> body) {
+                            llvm::function_ref<void(Value*)> body, std::int64_t limit) {
   const auto unrolled = [&](Value* base, std::int64_t from, std::int64_t count) {
     for (std::int64_t r = 0; r < count; ++r) {
       Scope scope(*this);
       body(b_.CreateAdd(base, i32(from + r * per)));
     }
   };
-  if (rounds <= kUnrolledRounds) return unrolled(i32(0), begin, rounds);
+  if (rounds <= limit) return unrolled(i32(0), begin, rounds);
   const std::int64_t looped = rounds / kLoopUnroll * kLoopUnroll;
   Value* to = i32(begin + looped * per);
   Loop loop = begin_loop(i32(begin), to, i32(per * kLoopUnroll));
@@ -187,12 +186,16 @@ void GpuEmitter::for_chunks(llvm::ArrayRef<std::int64_t> shape, unsigned lanes, 
   for (std::int64_t e : shape) count *= e;
   while (lanes > 1 && count % lanes != 0) lanes /= 2;
   const std::int64_t per = static_cast<std::int64_t>(plan_.threads) * lanes;
-  Value* own = b_.CreateMul(tid_, i32(lanes));
+  const bool by_warps = plan_.by_warps(count) && lanes == plan_.lanes(count);
+  const std::int64_t stride = by_warps ? 32 * lanes : per;  // from one chunk of a thread to its next
+  Value* own = b_.CreateMul(by_warps ? lane_ : tid_, i32(lanes));
+  if (by_warps) own = b_.CreateAdd(own, b_.CreateMul(warp_, i32(count / warps())));
   const auto chunk = [&](Value* base) {
     Value* index = chunk_index(base, own);
-    if (auto* fixed = llvm::dyn_cast<llvm::ConstantInt>(base)) chunk_of_[index] = fixed->getSExtValue() / per;
+    if (auto* fixed = llvm::dyn_cast<llvm::ConstantInt>(base)) chunk_of_[index] = fixed->getSExtValue() / stride;
     body(at(index, lanes, lanes));
   };
+  if (by_warps) return for_rounds(0, count / per, stride, chunk, plan_.unrolled(count));
   for_rounds(0, count / per, per, chunk);
   if (count % per == 0) return;
   if_then(b_.CreateICmpULT(own, i32(count % per)), [&] {

@@ -83,9 +83,13 @@ class GpuEmitter final : public compiler::Emitter {
   [[nodiscard]] llvm::Value* lane() const { return lane_; }  ///< of the warp
   [[nodiscard]] llvm::Value* warp() const { return warp_; }
   [[nodiscard]] unsigned threads() const { return plan_.threads; }
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  /// `v` is kept in registers, chunk by chunk.
+  [[nodiscard]] bool is_private(mlir::Value v) const { return private_.contains(v); }
   Ptx& ptx() { return ptx_; }
   /// Rounds of a tile that is spread `per` elements at a time: unrolled or looped, with the index of each round's start.
-  void for_rounds(std::int64_t begin, std::int64_t rounds, std::int64_t per, llvm::function_ref<void(llvm::Value*)> body);
+  void for_rounds(std::int64_t begin, std::int64_t rounds, std::int64_t per, llvm::function_ref<void(llvm::Value*)> body,
+                  std::int64_t unrolled = 8);
 
   // -- values in registers across code that a loop or branch writes
   struct Register {

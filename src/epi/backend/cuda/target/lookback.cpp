@@ -1,6 +1,6 @@
 // Look-back across programs: each publishes its aggregate, finds the nearest predecessor whose prefix is known, and folds
-// the aggregates in between from left to right, so the bits never depend on timing. One value that fits a word with its flag
-// goes through one warp, 32 predecessors at a time; everything else through one thread an item.
+// the aggregates in between from left to right, so the bits never depend on timing. Scalars go through one warp, which sees
+// 128 predecessors at a time (fewer, and the chain of prefixes is slower than memory); tiles through one thread an item.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "epi/backend/cuda/target/fold.h"
@@ -12,6 +12,8 @@ using llvm::Value;
 
 constexpr std::uint32_t kAggregate = 1;
 constexpr std::uint32_t kPrefix = 2;
+constexpr std::size_t kWords = 4;  ///< predecessors that a lane looks at
+constexpr std::int64_t kWindow = 32 * kWords;
 
 class Lookback {
  public:
@@ -40,13 +42,15 @@ class Lookback {
   Tuple unpack(llvm::ArrayRef<Value*> words);
   void publish(Value* item, const Tuple& v, std::uint32_t flag);
   /// The flag, and the value where it is 1 or 2 (at once for single words).
-  Value* flag_of(Value* program, Value* item, Tuple& value, bool wait);
+  Value* flag_of(Value* program, Value* item, Tuple& value);
   Tuple value_of(Value* program, Value* item, Value* flag);
   Tuple identity();
 
   // -- the two ways
   Tuple by_warp(const Tuple& own);
-  void window(const GpuEmitter::Registers& acc);
+  void window(const GpuEmitter::Registers& before);
+  Value* wait_for_prefix(llvm::ArrayRef<Value*> predecessors, llvm::ArrayRef<Value*> exists,
+                         llvm::ArrayRef<GpuEmitter::Registers> values, const GpuEmitter::Registers& flags);
   Tuple by_thread(Value* item, const Tuple& own);
 
   GpuEmitter& e;
@@ -149,8 +153,7 @@ void Lookback::publish(Value* item, const Tuple& v, std::uint32_t flag) {
                  {b.CreatePtrToInt(word_at(program_, item, 0), b.getInt64Ty()), b.getInt64(flag)});
 }
 
-Value* Lookback::flag_of(Value* program, Value* item, Tuple& value, bool wait) {
-  (void)wait;
+Value* Lookback::flag_of(Value* program, Value* item, Tuple& value) {
   Value* pointer = word_at(program, item, 0);
   if (single_word_) {
     Value* word = load_word(pointer);
@@ -194,7 +197,7 @@ Tuple Lookback::by_thread(Value* item, const Tuple& own) {
     e.put(at, {Vec{b.CreateSub(program_, e.i32(1))}});
     Tuple value;
     emit_while(b, [&] {
-      Value* seen = flag_of(e.get(at)[0].re, item, value, false);
+      Value* seen = flag_of(e.get(at)[0].re, item, value);
       e.put(flag, {Vec{seen}});
       if (single_word_) e.put(before, value);
       Value* back = b.CreateSelect(b.CreateICmpEQ(seen, e.i32(kAggregate)), e.i32(1), e.i32(0));
@@ -207,7 +210,7 @@ Tuple Lookback::by_thread(Value* item, const Tuple& own) {
     e.if_then(b.CreateICmpULT(start, program_), [&] {
       auto loop = e.begin_loop(start, program_, e.i32(1));
       Tuple next;
-      Value* seen = flag_of(loop.index, item, next, true);
+      Value* seen = flag_of(loop.index, item, next);
       if (!single_word_) next = value_of(loop.index, item, seen);
       const Tuple folded = f.combine(e.get(before), next);
       e.put(before, e.select_tuple(b.CreateICmpEQ(seen, e.i32(kPrefix)), next, folded));
@@ -218,51 +221,68 @@ Tuple Lookback::by_thread(Value* item, const Tuple& own) {
   return e.get(before);
 }
 
-// -- one warp, 32 predecessors at a time ---------------------------------------------------------------------------
-void Lookback::window(const GpuEmitter::Registers& acc) {
-  // Lane i has predecessor program - 1 - i. Wait until the nearest lane with a prefix and all nearer ones are ready.
-  Value* mine = b.CreateSub(b.CreateSub(program_, e.i32(1)), e.lane());
-  Value* exists = b.CreateICmpSGE(mine, e.i32(0));
-  Value* safe = b.CreateSelect(exists, mine, e.i32(0));
+// -- one warp, 128 predecessors at a time --------------------------------------------------------------------------
+/// Waits until one of the last kWindow predecessors has its prefix and all nearer ones are there. Lane l of word j is
+/// predecessor program - 1 - (32 j + l); gives the nearest with a prefix.
+Value* Lookback::wait_for_prefix(llvm::ArrayRef<Value*> predecessors, llvm::ArrayRef<Value*> exists,
+                                 llvm::ArrayRef<GpuEmitter::Registers> values, const GpuEmitter::Registers& flags) {
   const auto nearest = e.make_registers({DType::kInt32}, 1);
-  const auto value = e.make_registers(f.dtypes, 1);
   const auto ballot = [&](Value* c) -> Value* {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_ballot_sync, {}, {b.getInt32(-1), c});
   };
   emit_while(b, [&] {
-    Tuple v;
-    Value* flag = flag_of(safe, e.i32(0), v, false);
-    e.put(value, v);
-    Value* prefixes = ballot(b.CreateAnd(exists, b.CreateICmpEQ(flag, e.i32(kPrefix))));
-    Value* ready = ballot(b.CreateAnd(exists, b.CreateICmpNE(flag, e.i32(0))));
-    Value* lowest = b.CreateAnd(prefixes, b.CreateNeg(prefixes));
-    Value* needed = b.CreateOr(lowest, b.CreateSub(lowest, e.i32(1)));
-    e.put(nearest, {Vec{b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, prefixes, b.getFalse())}});
-    Value* done = b.CreateAnd(b.CreateICmpNE(prefixes, e.i32(0)), b.CreateICmpEQ(b.CreateAnd(ready, needed), needed));
+    llvm::SmallVector<Value*> prefixes;
+    llvm::SmallVector<Value*> ready;
+    for (std::size_t j = 0; j < kWords; ++j) {
+      Tuple v;
+      Value* flag = flag_of(predecessors[j], e.i32(0), v);
+      if (single_word_) e.put(values[j], v);
+      e.put({flags[j]}, {Vec{flag}});
+      prefixes.push_back(ballot(b.CreateAnd(exists[j], b.CreateICmpEQ(flag, e.i32(kPrefix)))));
+      ready.push_back(ballot(b.CreateAnd(exists[j], b.CreateICmpNE(flag, e.i32(0)))));
+    }
+    Value* from = e.i32(-1);
+    for (std::size_t j = kWords; j-- > 0;) {
+      Value* first = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, prefixes[j], b.getFalse());
+      first = b.CreateAdd(first, e.i32(static_cast<std::int64_t>(32 * j)));
+      from = b.CreateSelect(b.CreateICmpNE(prefixes[j], e.i32(0)), first, from);
+    }
+    Value* done = b.CreateICmpSGE(from, e.i32(0));
+    for (std::size_t j = 0; j < kWords; ++j) {
+      Value* within = b.CreateSub(from, e.i32(static_cast<std::int64_t>(32 * j)));  // needed: lanes 0 .. within
+      Value* part = b.CreateSub(b.CreateShl(e.i32(2), b.CreateAnd(within, e.i32(31))), e.i32(1));
+      Value* needed = b.CreateSelect(b.CreateICmpSGE(within, e.i32(31)), e.i32(-1), part);
+      needed = b.CreateSelect(b.CreateICmpSLT(within, e.i32(0)), e.i32(0), needed);
+      done = b.CreateAnd(done, b.CreateICmpEQ(b.CreateAnd(ready[j], needed), needed));
+    }
+    e.put(nearest, {Vec{from}});
     return b.CreateNot(done);
   });
-  Value* from = e.get(nearest)[0].re;
-  const Tuple v = e.get(value);
-  if (f.exact()) {  // lanes 0 .. from, in any order
-    Tuple t = v;
-    for (unsigned d = 16; d >= 1; d /= 2) {
-      const Tuple right = e.shuffle_down(t, d);
-      Value* counts = b.CreateICmpULE(b.CreateAdd(e.lane(), e.i32(d)), from);
-      t = e.select_tuple(counts, f.combine(t, right), t);
-    }
-    return e.put(acc, e.shuffle_from(t, e.i32(0)));
+  return e.get(nearest)[0].re;
+}
+
+void Lookback::window(const GpuEmitter::Registers& before) {
+  llvm::SmallVector<Value*> predecessors;
+  llvm::SmallVector<Value*> exists;
+  llvm::SmallVector<GpuEmitter::Registers> values;
+  for (std::size_t j = 0; j < kWords; ++j) {
+    Value* mine = b.CreateSub(b.CreateSub(program_, e.i32(static_cast<std::int64_t>(1 + 32 * j))), e.lane());
+    exists.push_back(b.CreateICmpSGE(mine, e.i32(0)));
+    predecessors.push_back(b.CreateSelect(exists.back(), mine, e.i32(0)));
+    values.push_back(e.make_registers(f.dtypes, 1));
   }
-  e.put(acc, e.shuffle_from(v, from));
-  const auto at = e.make_registers({DType::kInt32}, 1);
-  e.put(at, {Vec{from}});
-  e.if_then(b.CreateICmpNE(from, e.i32(0)), [&] {
-    emit_while(b, [&] {
-      Value* lane = b.CreateSub(e.get(at)[0].re, e.i32(1));
-      e.put(at, {Vec{lane}});
-      e.put(acc, f.combine(e.get(acc), e.shuffle_from(v, lane)));
-      return b.CreateICmpNE(lane, e.i32(0));
-    });
-  });
+  const auto flags = e.make_registers(llvm::SmallVector<DType>(kWords, DType::kInt32), 1);
+  Value* from = wait_for_prefix(predecessors, exists, values, flags);
+  for (std::size_t j = 0; j < kWords && !single_word_; ++j)
+    e.put(values[j], value_of(predecessors[j], e.i32(0), e.get({flags[j]})[0].re));
+  // In program order on a shelf, the nearest last.
+  const auto shelf = e.make_shelf(f.dtypes, kWindow);
+  for (std::size_t j = 0; j < kWords; ++j)
+    e.write(shelf, b.CreateSub(e.i32(kWindow - 1 - static_cast<std::int64_t>(32 * j)), e.lane()), e.get(values[j]));
+  e.ptx().sync_warp();
+  Value* oldest = b.CreateSub(e.i32(kWindow - 1), from);
+  e.put(before, f.exact() ? f.fold_any_order(shelf, oldest, e.i32(kWindow - 1), kWindow)
+                          : f.fold_in_order(shelf, oldest, e.i32(kWindow - 1)));
 }
 
 Tuple Lookback::by_warp(const Tuple& own) {
@@ -290,14 +310,7 @@ void Lookback::emit() {
   if (!mlir::isa<mlir::RankedTensorType>(op_.getAggregates()[0].getType())) {
     Tuple own;
     for (mlir::Value v : op_.getAggregates()) own.push_back(e.scalar(v));
-    Tuple result;
-    if (single_word_) {
-      result = by_warp(own);
-    } else {
-      const auto mine = e.make_registers(f.dtypes, 1);
-      e.once([&] { e.put(mine, by_thread(e.i32(0), own)); });
-      result = e.broadcast(e.get(mine), f.dtypes, true);
-    }
+    const Tuple result = by_warp(own);
     for (std::size_t k = 0; k < result.size(); ++k) e.set_scalar(op_.getResult(static_cast<unsigned>(k)), result[k]);
     return;
   }

@@ -15,9 +15,16 @@ unsigned power_of_two_at_most(std::int64_t n) {
   return n < 1 ? 1U : static_cast<unsigned>(llvm::bit_floor(static_cast<std::uint64_t>(n)));
 }
 
-/// Threads so that each has about two chunks of the largest tile.
-unsigned choose_threads(const Plan& plan, std::int64_t largest) {
+constexpr std::int64_t kScannedRegisters = 64;  ///< of 32 bits, of scanned tiles, that a thread holds
+
+/// Threads so that each has about two chunks of the largest tile, or many of one that is scanned: a scan's cost is its
+/// barriers and shuffles.
+unsigned choose_threads(const Plan& plan, std::int64_t largest, std::int64_t scanned_words) {
   if (largest <= 1) return 32;
+  if (scanned_words > 0) {
+    const std::int64_t wanted = (scanned_words + kScannedRegisters - 1) / kScannedRegisters;
+    return std::clamp(static_cast<unsigned>(llvm::bit_ceil(static_cast<std::uint64_t>(wanted))), kMinThreads, kMaxThreads);
+  }
   const unsigned bytes = plan.widest.lookup(largest);
   const std::int64_t wanted = largest / (2 * std::max(1U, kAccessBytes / std::max(1U, bytes)));
   return std::clamp(power_of_two_at_most(wanted), kMinThreads, kMaxThreads);
@@ -41,6 +48,13 @@ unsigned Plan::lanes(std::int64_t count) const {
   return v;
 }
 
+std::int64_t Plan::unrolled(std::int64_t count) const { return by_warps(count) ? 32 : 8; }
+
+bool Plan::is_single_of_scan(tile::ExtractOp op) const {
+  return op.getSource().getDefiningOp<tile::ScanOp>() && by_warps(tile::size_of(op.getSource().getType())) &&
+         tile::size_of(op.getType()) == 1;
+}
+
 std::int64_t Plan::chunks(std::int64_t count) const {
   const std::int64_t per = static_cast<std::int64_t>(threads) * lanes(count);
   return (count + per - 1) / per;
@@ -49,9 +63,39 @@ std::int64_t Plan::chunks(std::int64_t count) const {
 bool Plan::reduces_by_block(tile::ReduceOp op) const {
   const auto shape = tile::shape_of(op.getSources()[0].getType());
   const std::int64_t n = tile::size_of(op.getSources()[0].getType());
-  if (n == 0 || shape[op.getAxis()] != n || !op.getLanes()) return false;
+  if (n == 0 || shape[op.getAxis()] != n || !op.getLanes() || by_warps(n)) return false;
   return static_cast<std::int64_t>(*op.getLanes()) == static_cast<std::int64_t>(threads) * lanes(n);
 }
+
+namespace {
+
+/// A scan of a whole 1-D tile of `count` elements.
+bool is_block_scan(tile::ScanOp op, std::int64_t count) {
+  const auto shape = tile::shape_of(op.getSources()[0].getType());
+  return shape[op.getAxis()] == count && tile::size_of(op.getSources()[0].getType()) == count;
+}
+
+/// 32-bit registers that a scan's tiles take.
+std::int64_t scanned_words(tile::ScanOp op) {
+  std::int64_t words = 0;
+  for (mlir::Value v : op.getSources())
+    words += tile::size_of(v.getType()) * std::max<std::int64_t>(1, static_cast<std::int64_t>(size_bytes(tile::dtype_of(v.getType()))) / 4);
+  return words;
+}
+
+/// Tiles whose chunks warps hold side by side: they are scanned in segments of one chunk, in whole rounds of the block,
+/// and no reduction wants them spread otherwise.
+void find_scanned(mlir::func::FuncOp kernel, Plan& plan) {
+  kernel.walk([&](tile::ScanOp op) {
+    const std::int64_t n = tile::size_of(op.getSources()[0].getType());
+    const bool own_segments = !op.getSegment() || static_cast<std::int64_t>(*op.getSegment()) == plan.lanes(n);
+    if (n > 0 && is_block_scan(op, n) && own_segments && n % (plan.threads * plan.lanes(n)) == 0 &&
+        scanned_words(op) <= kScannedRegisters * plan.threads) plan.scanned.insert(n);
+  });
+  kernel.walk([&](tile::ReduceOp op) { plan.scanned.erase(tile::size_of(op.getSources()[0].getType())); });
+}
+
+}  // namespace
 
 Plan make_plan(mlir::func::FuncOp kernel, const Processor& processor) {
   Plan plan;
@@ -66,7 +110,11 @@ Plan make_plan(mlir::func::FuncOp kernel, const Processor& processor) {
       largest = std::max(largest, count);
     }
   });
-  plan.threads = choose_threads(plan, largest);
+  std::int64_t words = 0;
+  kernel.walk([&](tile::ScanOp op) {
+    if (is_block_scan(op, largest)) words = std::max(words, scanned_words(op));
+  });
+  plan.threads = choose_threads(plan, largest, words);
   if (processor.hopper) plan.gemm = match_gemm(kernel, processor.shared_limit);
   if (plan.gemm) {
     plan.threads = plan.gemm->shape.threads();
@@ -75,14 +123,14 @@ Plan make_plan(mlir::func::FuncOp kernel, const Processor& processor) {
   }
   plan.mma_loop = match_mma_loop(kernel, processor.shared_limit);
   if (plan.mma_loop) plan.threads = plan.mma_loop->threads;
+  if (!plan.mma_loop) find_scanned(kernel, plan);
   return plan;
 }
 
 // -- tiles in registers --------------------------------------------------------------------------------------------
 namespace {
 
-constexpr std::int64_t kPrivateRounds = 8;     ///< full chunks a thread: loops over them are unrolled
-constexpr std::int64_t kPrivateRegisters = 72; ///< of 32 bits, all kept tiles together
+constexpr std::int64_t kPrivateRegisters = 80;  ///< of 32 bits, all kept tiles together
 
 /// Every user meets the value chunk by chunk, in loops that spread chunks alike.
 bool meets_own_chunks(mlir::Value v, const Plan& plan, llvm::DenseSet<mlir::Value>& seen) {
@@ -92,6 +140,14 @@ bool meets_own_chunks(mlir::Value v, const Plan& plan, llvm::DenseSet<mlir::Valu
     if (mlir::isa<tile::StoreOp, tile::ScatterOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::AssertOp>(user)) continue;
     if (auto reduce = mlir::dyn_cast<tile::ReduceOp>(user)) {
       if (!plan.reduces_by_block(reduce)) return false;
+      continue;
+    }
+    if (auto part = mlir::dyn_cast<tile::ExtractOp>(user)) {
+      if (!plan.is_single_of_scan(part)) return false;
+      continue;
+    }
+    if (auto scan = mlir::dyn_cast<tile::ScanOp>(user)) {
+      if (!plan.by_warps(tile::size_of(v.getType())) || scan.getReverse()) return false;
       continue;
     }
     // A loop takes its starts and its next values in chunk loops too.
@@ -120,7 +176,7 @@ llvm::DenseMap<mlir::Value, int> choose_private(mlir::func::FuncOp kernel, const
     const auto bytes = static_cast<std::int64_t>(size_bytes(tile::dtype_of(v.getType())));
     const std::int64_t registers = (chunks * plan.lanes(count) * bytes + 3) / 4;
     llvm::DenseSet<mlir::Value> seen;
-    if (chunks == 0 || count / (plan.threads * plan.lanes(count)) > kPrivateRounds ||
+    if (chunks == 0 || count / (plan.threads * plan.lanes(count)) > plan.unrolled(count) ||
         used + registers > kPrivateRegisters || !meets_own_chunks(v, plan, seen) ||
         (also && !meets_own_chunks(also, plan, seen)))
       return;
@@ -132,6 +188,9 @@ llvm::DenseMap<mlir::Value, int> choose_private(mlir::func::FuncOp kernel, const
       for (auto [argument, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults())) consider(argument, result);
       return;
     }
+    auto scan = mlir::dyn_cast<tile::ScanOp>(op);
+    if (scan && !scan.getReverse() && plan.by_warps(tile::size_of(op->getResult(0).getType())))
+      for (mlir::Value v : op->getResults()) consider(v, {});
     if (compiler::Analysis::is_root(op) || op->getNumResults() != 1) return;
     if (mlir::isa<mlir::RankedTensorType>(op->getResult(0).getType()) &&
         analysis.placement(op->getResult(0)) != compiler::Placement::kLazy)

@@ -3,6 +3,7 @@
 // assign_association and compile agree.
 #pragma once
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 
 #include <optional>
 #include <string_view>
@@ -30,8 +31,15 @@ struct Plan {
   std::optional<MmaLoopMatch> mma_loop;  ///< where gemm is not
   /// Elements a thread takes at once from tiles of `count` elements.
   [[nodiscard]] unsigned lanes(std::int64_t count) const;
+  /// Loops over such tiles give each warp neighbouring chunks (as a block scan needs), not the block.
+  [[nodiscard]] bool by_warps(std::int64_t count) const { return scanned.contains(count); }
+  llvm::DenseSet<std::int64_t> scanned;  ///< counts of tiles that are scanned by the block
   /// Chunks a thread has of such tiles, the last one perhaps partly.
   [[nodiscard]] std::int64_t chunks(std::int64_t count) const;
+  /// Rounds of loops over such tiles that are unrolled rather than looped.
+  [[nodiscard]] std::int64_t unrolled(std::int64_t count) const;
+  /// One element of a scan's result, which the thread that has it hands out.
+  [[nodiscard]] bool is_single_of_scan(tile::ExtractOp op) const;
   /// The reduction runs over its source's chunks as every loop over such tiles does, in the whole block.
   [[nodiscard]] bool reduces_by_block(tile::ReduceOp op) const;
   llvm::DenseMap<std::int64_t, unsigned> widest;  ///< by count: bytes of the widest element of such tiles

@@ -18,9 +18,9 @@ class GroupScan {
   GroupScan(Fold& fold, std::int64_t c, bool reverse) : f(fold), c_(static_cast<unsigned>(c)), reverse_(reverse) {}
 
   /// The thread's elements, in scan order: one tuple each.
-  llvm::SmallVector<Tuple> load(Value* first) {
+  llvm::SmallVector<Tuple> load(const Pos& pos) {
     llvm::SmallVector<Tuple> out;
-    Tuple wide = f.pull(f.e.at(first, c_, c_));
+    Tuple wide = f.pull(pos);
     for (unsigned j = 0; j < c_; ++j) {
       Tuple one;
       for (const Vec& w : wide) one.push_back(c_ == 1 ? w : f.e.extract(w, reverse_ ? c_ - 1 - j : j));
@@ -96,9 +96,13 @@ struct BlockScan {
     return f.b.CreateAdd(f.b.CreateMul(group_of(round), f.e.i32(32)), f.e.lane());
   }
   Value* present(Value* segment) { return f.b.CreateICmpULT(segment, f.e.i32(n / c)); }
-  void scan_groups(const GpuEmitter::Shelf& totals);
+  [[nodiscard]] bool own_chunks() { return f.e.plan().by_warps(n) && !op.getReverse(); }
+  /// Where segment `s` lies; as chunk `round` where loops over such tiles meet it as that.
+  Pos place(Value* s, std::int64_t round);
+  void scan_groups(const GpuEmitter::Shelf& totals, const compiler::Emitter::Walk& walk);
   Tuple groups_before(const GpuEmitter::Shelf& totals);
   void finish(const GpuEmitter::Shelf& totals);
+  void hand_out();
 };
 
 bool block_scan_fits(const Fold& f, const Cut& cut, std::int64_t c) {
@@ -111,13 +115,24 @@ bool block_scan_fits(const Fold& f, const Cut& cut, std::int64_t c) {
   return (groups + warps - 1) / warps * c * words <= kMaxHeld;
 }
 
-void BlockScan::scan_groups(const GpuEmitter::Shelf& totals) {
+Pos BlockScan::place(Value* s, std::int64_t round) {
+  Value* start = segment_start(f, s, n, c, op.getReverse());
+  if (own_chunks()) {
+    start = f.e.chunk_index(f.e.i32(0), start);
+    f.e.name_chunk(start, round);
+  }
+  return f.e.at(start, static_cast<unsigned>(c), c);
+}
+
+void BlockScan::scan_groups(const GpuEmitter::Shelf& totals, const compiler::Emitter::Walk& walk) {
   GroupScan group(f, c, op.getReverse());
   for (std::int64_t r = 0; r < rounds; ++r) {
     const compiler::Emitter::Scope scope(f.e);
     Value* s = segment_of(r);
     Value* safe = f.b.CreateSelect(present(s), s, f.e.i32(0));  // threads beyond the end scan along and are dropped
-    llvm::SmallVector<Tuple> x = group.load(segment_start(f, safe, n, c, op.getReverse()));
+    const Pos pos = place(safe, r);
+    llvm::SmallVector<Tuple> x = group.load(pos);
+    f.e.write_walked(walk, pos);
     Tuple segments;
     const Tuple total = group.scan(x, segments);
     f.e.put(before[static_cast<std::size_t>(r)], segments);
@@ -131,30 +146,23 @@ void BlockScan::scan_groups(const GpuEmitter::Shelf& totals) {
 Tuple BlockScan::groups_before(const GpuEmitter::Shelf& totals) {
   auto& b = f.b;
   Value* first = b.CreateMul(f.e.warp(), f.e.i32(rounds));
-  const auto acc = f.e.make_registers(f.dtypes, 1);
-  f.e.put(acc, f.e.read(totals, f.e.i32(0)));
-  if (f.exact() && groups <= 32) {  // any order gives these bits: lanes hold totals, absent ones repeat nothing
-    Tuple t = f.e.read(totals, b.CreateSelect(b.CreateICmpULT(f.e.lane(), f.e.i32(groups)), f.e.lane(), f.e.i32(0)));
-    for (unsigned d = 1; d < 32; d *= 2) {
-      const Tuple left = f.e.shuffle_up(t, d);
-      t = f.e.select_tuple(b.CreateICmpUGE(f.e.lane(), f.e.i32(d)), f.combine(left, t), t);
-    }
-    Value* last = b.CreateSelect(b.CreateICmpEQ(first, f.e.i32(0)), f.e.i32(0), b.CreateSub(first, f.e.i32(1)));
-    return f.e.shuffle_from(t, last);
-  }
-  f.e.if_then(b.CreateICmpUGT(first, f.e.i32(1)), [&] {
-    auto loop = f.e.begin_loop(f.e.i32(1), first, f.e.i32(1));
-    f.e.put(acc, f.combine(f.e.get(acc), f.e.read(totals, loop.index)));
-    f.e.end_loop(loop);
-  });
-  return f.e.get(acc);
+  Value* last = b.CreateSub(first, f.e.i32(1));
+  last = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, last, f.e.i32(0));  // the first warp's is not used
+  return f.exact() ? f.fold_any_order(totals, f.e.i32(0), last, groups) : f.fold_in_order(totals, f.e.i32(0), last);
 }
 
 void BlockScan::finish(const GpuEmitter::Shelf& totals) {
   auto& b = f.b;
   GroupScan group(f, c, op.getReverse());
   llvm::SmallVector<Buffer, 2> results;
-  for (mlir::Value r : op.getResults()) results.push_back(f.e.result_buffer(r));
+  for (mlir::Value r : op.getResults()) {
+    if (own_chunks() && f.e.is_private(r)) {
+      results.push_back(f.e.make_storage(r));
+      f.e.bind_buffer(r, results.back());
+    } else {
+      results.push_back(f.e.result_buffer(r));
+    }
+  }
   Tuple so_far = groups_before(totals);
   for (std::int64_t r = 0; r < rounds; ++r) {
     Value* g = group_of(r);
@@ -169,9 +177,8 @@ void BlockScan::finish(const GpuEmitter::Shelf& totals) {
     const Tuple wide = group.join(x);
     Value* s = segment_of(r);
     f.e.if_then(present(s), [&] {
-      Value* start = segment_start(f, s, n, c, op.getReverse());
-      for (std::size_t k = 0; k < results.size(); ++k)
-        f.e.write(results[k], f.e.at(start, static_cast<unsigned>(c), c), wide[k]);
+      const Pos pos = place(s, r);
+      for (std::size_t k = 0; k < results.size(); ++k) f.e.write(results[k], pos, wide[k]);
     });
     if (r + 1 == rounds) break;
     Value* inside = b.CreateSelect(b.CreateICmpULT(g, f.e.i32(groups)), g, f.e.i32(0));
@@ -180,17 +187,40 @@ void BlockScan::finish(const GpuEmitter::Shelf& totals) {
   }
 }
 
+/// Single elements that later code takes from a result in registers go through shared memory.
+void BlockScan::hand_out() {
+  for (mlir::Value result : op.getResults()) {
+    if (!f.e.is_private(result)) continue;
+    for (mlir::Operation* user : result.getUsers()) {
+      auto part = mlir::dyn_cast<tile::ExtractOp>(user);
+      if (!part) continue;
+      const std::int64_t at = part.getOffsets()[0];
+      const std::int64_t stride = 32 * c;  // a thread's chunk `r` starts at warp * n / warps + r * stride + lane * c
+      const std::int64_t in_warp = at % (n / warps(f));
+      const Buffer single = f.e.result_buffer(part.getResult());
+      Value* holder = f.e.i32(at / (n / warps(f)) * 32 + in_warp % stride / c);
+      f.e.if_then(f.b.CreateICmpEQ(f.e.tid(), holder), [&] {
+        Value* index = f.e.chunk_index(f.e.i32(0), f.e.i32(at - at % c));
+        f.e.name_chunk(index, in_warp / stride);
+        const Vec chunk = f.e.pull(result, f.e.at(index, static_cast<unsigned>(c), c));
+        f.e.write(single, f.e.at(std::int64_t{0}), c == 1 ? chunk : f.e.extract(chunk, static_cast<unsigned>(at % c)));
+      });
+    }
+  }
+}
+
 void BlockScan::emit() {
   held.resize(static_cast<std::size_t>(rounds));
   for (auto& round : held)
     for (std::int64_t j = 0; j < c; ++j) round.push_back(f.e.make_registers(f.dtypes, 1));
   for (std::int64_t r = 0; r < rounds; ++r) before.push_back(f.e.make_registers(f.dtypes, 1));
-  const auto walk = f.e.prepare(f.sources(), false);
+  const auto walk = f.e.prepare(f.sources(), own_chunks());
   const GpuEmitter::Shelf totals = f.e.make_shelf(f.dtypes, rounds * warps(f));
-  f.e.versioned(walk.accesses, {}, [&] { scan_groups(totals); });
+  f.e.versioned(walk.accesses, {}, [&] { scan_groups(totals, walk); });
   f.e.walked(walk);
   f.e.barrier();
   finish(totals);
+  hand_out();
   f.e.barrier();
 }
 
