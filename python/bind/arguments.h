@@ -1,6 +1,8 @@
 // From a Python object to a launch argument, in the hot path: NumPy arrays by their (stable) C layout, other producers
 // by DLPack or the array interfaces, Python and NumPy scalars. The way to read a type is found once and remembered.
 #pragma once
+#include <nanobind/stl/string.h>
+
 #include <string>
 #include <vector>
 

@@ -45,6 +45,7 @@ NB_MODULE(_engine, m) {
   epi::bind::bind_runtime(m);
   epi::bind::bind_jit(m);
   epi::bind::bind_launch(m);
+  epi::bind::bind_program(m);
   epi::bind::bind_trace(m);
   epi::bind::bind_math(m);
 }

@@ -45,10 +45,10 @@ def _combiner(function: Any, types: list[Tile], what: str) -> Region:
     return region
 
 
-def _reduce_axis(kind: str, tiles: list[Tile], axis: int, region: Region | None = None) -> list[Tile]:
+def _reduce_axis(kind: str, tiles: list[Tile], axis: int, region: Region | None = None, lanes: int = 0) -> list[Tile]:
     shape = tiles[0].shape[:axis] + tiles[0].shape[axis + 1 :]
     out = [Tile(t.dtype, shape) for t in tiles]
-    recorder().emit("reduce", (_COMBINE[kind], tiles, axis, 0), out, (region,) if region else ())
+    recorder().emit("reduce", (_COMBINE[kind], tiles, axis, lanes), out, (region,) if region else ())
     return out
 
 
@@ -197,15 +197,16 @@ def _operands(x: Any, what: str) -> tuple[list[Tile], bool]:
 
 
 @api
-def reduce(x: Any, /, axis: Any, func: Any, identity: Any = None, *, keepdims: bool = False) -> Any:
-    """Folds a tile, or a tuple of tiles together, along an axis with the associative `func`.
+def reduce(x: Any, /, axis: Any, func: Any, identity: Any = None, *, keepdims: bool = False, ordered: bool = False) -> Any:
+    """Folds a tile, or a tuple of tiles together, along an axis with the associative and commutative `func`.
 
-    `func` takes two scalars (2N for N tiles: the left ones, then the right ones) and gives one (a tuple of N).
+    `func` takes two scalars (2N for N tiles: the left ones, then the right ones) and gives one (a tuple of N). With
+    `ordered` it need not be commutative: elements are folded from the first to the last, one by one.
     """
     tiles, several = _operands(x, "reduce")
     n = cv.axis_of(axis, tiles[0].ndim)
     region = _combiner(func, tiles, "reduce")
-    out = [_keep(t, tiles[0].shape, [n], keepdims) for t in _reduce_axis("region", tiles, n, region)]
+    out = [_keep(t, tiles[0].shape, [n], keepdims) for t in _reduce_axis("region", tiles, n, region, int(ordered))]
     return tuple(out) if several else out[0]
 
 

@@ -38,6 +38,8 @@ _SPEC = re.compile(r"^(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>(\.\d+)?)(?
 
 def _conversion(t: Tile, spec: str) -> tuple[str, Tile]:
     """The C conversion of a scalar under a Python format, and the scalar as that conversion takes it."""
+    if spec[:1] in ("<", ">"):  # Python's alignments: right is C's default, left its flag -
+        spec = spec[1:] if spec[0] == ">" else "-" + spec[1:]
     match = _SPEC.match(spec)
     if not match or match["type"] == "b":
         raise TileValueError(f"the format {spec!r} is not supported; use [flags][width][.precision] and one of dxXoeEfFgG")
