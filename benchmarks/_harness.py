@@ -6,10 +6,10 @@
     bench.close()
 
 `ours` and `peers` are calls to be timed or figures already measured; `makers` are functions that import a peer and
-return its call or figure: one that raises is listed as absent with its reason, and the row goes on. CPU times are medians
-of perf_counter; GPU times are medians of events with the L2 flushed between runs, peers on their stream, ours on `queue`.
-A row is checked after its timed runs. One whose check fails is kept with `checked: false` and the script exits with 1, as
-it does where a row could not be measured. benchmarks/results/README.md says what each field of a line means.
+return its call or figure: one that raises is listed as absent with its reason, and the row goes on. CPU times are
+medians of perf_counter; GPU times are medians of events with the L2 flushed between runs, peers on their stream, ours
+on `queue`. A row is checked after its timed runs. One whose check fails is kept with `checked: false` and the script
+exits with 1, as it does where a row could not be measured. benchmarks/results/README.md says what each field of a line means.
 """
 
 from __future__ import annotations
@@ -127,18 +127,18 @@ def queue_seconds(f: Call, repeats: int, queue: Any) -> float:
 
 
 def host_seconds(f: Call, calls: int = 2000, synchronize: Call | None = None) -> float:
-    """Time the host spends in one call of `f` when many are queued; `synchronize` runs outside the timing."""
-    for _ in range(calls // 10):
-        f()
-    if synchronize:
-        synchronize()
-    start = time.perf_counter()
-    for _ in range(calls):
-        f()
-    spent = time.perf_counter() - start
-    if synchronize:
-        synchronize()
-    return spent / calls
+    """Time the host spends in one call of `f`: the median of batches short enough that no queue fills. `synchronize`
+    runs between them, outside the timing."""
+    batch = 100
+    times: list[float] = []
+    for _ in range(2 + calls // batch):
+        start = time.perf_counter()
+        for _ in range(batch):
+            f()
+        times.append((time.perf_counter() - start) / batch)
+        if synchronize:
+            synchronize()
+    return statistics.median(times[2:])
 
 
 def ratio_of(ours: float, other: float, unit: str) -> float:
@@ -233,7 +233,7 @@ class Bench:
             checked = bool(check())
         except Exception:  # the other rows are still worth having
             traceback.print_exc()
-            print(f"{row:32} {n:12} {dtype:9} COULD NOT BE MEASURED", flush=True)
+            print(f"{row:46} {n:12} {dtype:9} COULD NOT BE MEASURED", flush=True)
             self.failed.append(row)
             return
         given = {name: (lambda call=call: call) for name, call in (peers or {}).items()}
@@ -261,7 +261,7 @@ class Bench:
 
     def _keep(self, row: Row) -> None:
         if not self.rows:
-            print(f"{'row':32} {'n':>12} {'dtype':9} {'ours':>12} {'ratio':>7} {'target':>7}  peers")
+            print(f"{'row':46} {'n':>12} {'dtype':9} {'ours':>12} {'ratio':>7} {'target':>7}  peers")
         self.rows.append(row)
         ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
         peers = ", ".join(f"{k} {v:.4g}" for k, v in row.peers.items())
@@ -269,7 +269,7 @@ class Bench:
         wrong = absent + ("" if row.checked else "  WRONG RESULT")
         ours = f"{row.ours:.4g} {row.unit}"
         print(
-            f"{row.row:32} {row.n:12} {row.dtype:9} {ours:>12} {ratio:>7} {row.target:7.2f}  {peers}{wrong}", flush=True
+            f"{row.row:46} {row.n:12} {row.dtype:9} {ours:>12} {ratio:>7} {row.target:7.2f}  {peers}{wrong}", flush=True
         )
 
     def close(self) -> None:

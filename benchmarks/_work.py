@@ -52,7 +52,7 @@ class Fixed:
 
 
 def argument(array: Any, on_gpu: bool) -> Any:
-    """Our array as kernels are usually given it: NumPy's on the CPU (same memory), torch's on the GPU if it is there."""
+    """Our array as kernels are usually given it: NumPy's on the CPU (same memory), torch's on the GPU if there."""
     if not on_gpu:
         return np.asarray(_Host(array))
     try:
@@ -77,8 +77,8 @@ def normal(n: int, dtype: str = "float32", scale: float = 1.0, seed: int = 0) ->
 
 
 def no_cache() -> None:
-    """Kernels are compiled anew in this process: call before the first one."""
-    os.environ["EPITAXY_CACHE_DIR"] = ""
+    """Kernels are compiled anew in this process, or kept where a child is told to. Call before the first one."""
+    os.environ["EPITAXY_CACHE_DIR"] = os.environ.get("EPITAXY_BENCH_CACHE", "")
 
 
 def empty_cache() -> str:

@@ -1,5 +1,5 @@
-"""Elementwise work: z = x + y, as a tile kernel and through NumPy's names, and the chain exp(-x*x)*y+1 into fresh memory
-and into `out=`.
+"""Elementwise work: z = x + y, as a tile kernel and through NumPy's names, and the chain exp(-x*x)*y+1 into fresh
+memory and into `out=`.
 
 Needs numpy; peers where installed: numba, jax, torch on the CPU, and torch, triton, cupy on a GPU.
 """
@@ -94,7 +94,9 @@ def torch_peers(x: Any, y: Any, z: Any, what: str) -> dict[str, Maker]:
     def tensors() -> tuple[Any, ...]:
         import torch
 
-        return tuple(torch.from_numpy(a) if isinstance(a, np.ndarray) else torch.as_tensor(a, device="cuda") for a in (x, y, z))
+        return tuple(
+            torch.from_numpy(a) if isinstance(a, np.ndarray) else torch.as_tensor(a, device="cuda") for a in (x, y, z)
+        )
 
     def eager() -> Any:
         import torch
@@ -181,10 +183,18 @@ def main() -> None:
     wanted = chain_reference(d)
     time = {"n": n, "dtype": "float32", "unit": "us" if bench.on_gpu else "ms", "queue": queue}
     compiled = bench.on_gpu or LARGE_MACHINE
-    goal = {"target_peer": "torch.compile" if compiled else "numba", "target": 1.1 if compiled and not bench.on_gpu else 1.0}
+    goal = {
+        "target_peer": "torch.compile" if compiled else "numba",
+        "target": 1.1 if compiled and not bench.on_gpu else 1.0,
+    }
     fresh = Kept(m.run(lambda: ep.exp(-d.dx * d.dx) * d.dy + 1))
     bench.row(
-        "exp(-x*x)*y+1, fresh", **time, **goal, makers=peers(d, "fresh"), ours=fresh, check=lambda: close(fresh.value, wanted)
+        "exp(-x*x)*y+1, fresh",
+        **time,
+        **goal,
+        makers=peers(d, "fresh"),
+        ours=fresh,
+        check=lambda: close(fresh.value, wanted),
     )
     fresh.value = None
     d.dz.fill(0)

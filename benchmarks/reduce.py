@@ -87,7 +87,7 @@ def cpu_peers(x: np.ndarray[Any, Any]) -> dict[str, Maker]:
         import torch
 
         t = torch.from_numpy(x)
-        return lambda: t.sum()
+        return t.sum
 
     peers: dict[str, Maker] = {"numpy": lambda: x.sum, "jax": jax, "torch": torch}
     return peers if x.dtype != np.float32 else {**peers, "numba": numba, "C loop": lambda: c_loop(x)}
@@ -100,13 +100,13 @@ def gpu_peers(x: Any) -> dict[str, Maker]:
         import torch
 
         t = torch.as_tensor(x, device="cuda")
-        return lambda: t.sum()
+        return t.sum
 
     def cupy() -> Any:
         import cupy as cp
 
         a = cp.asarray(x)
-        return lambda: a.sum()
+        return a.sum
 
     def compute() -> Any:
         import cuda.compute as cc
@@ -146,8 +146,8 @@ def main() -> None:
         exact = float(np.sum(host, dtype=np.float64))
         near = 1e-6 * float(np.sum(np.abs(host), dtype=np.float64)) + (abs(exact) * 2**-10 if dtype == "float16" else 0)
         bench.row(
-            name, n=1 << log, dtype=dtype, unit=unit, ours=got, work=float(host.nbytes), target_peer=peer, target=target,
-            check=lambda got=got, exact=exact, near=near: abs(float(got.value) - exact) <= near,
+            name, n=1 << log, dtype=dtype, unit=unit, ours=got, work=float(host.nbytes), target_peer=peer,
+            target=target, check=lambda got=got, exact=exact, near=near: abs(float(got.value) - exact) <= near,
             makers=gpu_peers(x) if bench.on_gpu else cpu_peers(host), queue=m.queue if bench.on_gpu else None,
         )  # fmt: skip
     bench.close()
