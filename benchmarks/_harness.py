@@ -9,7 +9,7 @@
 return its call or figure: one that raises is listed as absent with its reason, and the row goes on. CPU times are
 medians of perf_counter; GPU times are medians of events with the L2 flushed between runs, peers on their stream, ours
 on `queue`. A row is checked after its timed runs. One whose check fails is kept with `checked: false` and the script
-exits with 1, as it does where a row could not be measured. benchmarks/results/README.md says what each field of a line means.
+exits with 1, as it does where a row could not be measured. benchmarks/results/README.md says what the fields mean.
 """
 
 from __future__ import annotations

@@ -34,11 +34,10 @@ def main() -> int:
             continue
         print(f"== {script.name}", flush=True)
         command = [sys.executable, str(script), "--device", args.device, "--json", str(folder / f"{script.stem}.jsonl")]
+        command += ["--short"] if args.short else []
         start = time.perf_counter()
         try:
-            code = subprocess.run(
-                [*command, *(["--short"] if args.short else [])], check=False, timeout=LIMIT_S
-            ).returncode
+            code = subprocess.run(command, check=False, timeout=LIMIT_S).returncode
         except subprocess.TimeoutExpired:
             code = 1
             print(f"{script.name}: stopped after {LIMIT_S} s")
