@@ -1,4 +1,4 @@
-// Artefacts on disk, one file a key. Safe for many processes on one folder: files appear whole (temporary file, fsync,
+// Artefacts on disk, one file a key. Safe for many processes on one folder: files appear whole (temporary file,
 // rename), a reader sees an old file, a new one or none. Private: a folder that others may write to is refused.
 // Bounded: past `max_bytes` the files least recently used go. A damaged file is deleted and counts as a miss.
 #pragma once

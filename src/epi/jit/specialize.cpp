@@ -10,8 +10,8 @@ namespace {
 constexpr std::int64_t kVectorBytes = 16;
 
 struct Range {
-  std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;  ///< one past the last byte; equal to begin for empty views
+  std::uintptr_t begin;
+  std::uintptr_t end;  ///< one past the last byte; equal to begin for empty views
 };
 
 Range touched(const Arg& a) {
@@ -19,7 +19,7 @@ Range touched(const Arg& a) {
   std::int64_t low = 0;
   std::int64_t high = size;
   for (int i = 0; i < a.rank; ++i) {
-    if (a.extents[i] <= 0) return {};
+    if (a.extents[i] <= 0) return {0, 0};
     const std::int64_t reach = (a.extents[i] - 1) * a.strides[i] * size;
     (reach < 0 ? low : high) += reach;
   }
