@@ -344,7 +344,7 @@ def small_rows(bench: Bench, m: Machine) -> None:
         import jax
 
         t = jax.device_put(host, jax.devices("cpu")[0])
-        return (t + t).block_until_ready
+        return lambda: jax.block_until_ready(t + t)
 
     gpu: dict[str, Maker] = {"torch": lambda: torch("add"), "cupy": lambda: cupy("add")}
     cpu: dict[str, Maker] = {"numpy": lambda: lambda: host + host, "torch": lambda: torch("add"), "jax": jax}
