@@ -16,9 +16,18 @@ enum class Reader : std::uint8_t { kNone, kNumpy, kBool, kInt, kFloat, kNumpySca
 struct TypeEntry {
   Reader reader = Reader::kNone;
   const void* exchange = nullptr;
+  bool foreign = false;  ///< of a library that queues work of its own
 };
 
 bool has(PyObject* object, const char* name) { return nb::hasattr(nb::handle(object), name); }
+
+/// Whether the type's library has streams of its own, on which the array's contents may still be being made.
+bool has_streams(PyTypeObject* type) {
+  const nb::object module = nb::getattr(nb::handle(reinterpret_cast<PyObject*>(type)), "__module__", nb::none());
+  if (!nb::isinstance<nb::str>(module)) return false;
+  const auto name = nb::cast<std::string>(module);
+  return name.rfind("torch", 0) == 0 || name.rfind("cupy", 0) == 0;
+}
 
 TypeEntry classify(PyObject* object) {
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
@@ -40,7 +49,8 @@ TypeEntry reader_of(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   const auto it = table.find(type);
   if (it != table.end()) return it->second;
-  const TypeEntry entry = classify(object);
+  TypeEntry entry = classify(object);
+  entry.foreign = has_streams(type);
   if (entry.reader != Reader::kNone) {
     Py_INCREF(reinterpret_cast<PyObject*>(type));
     table.emplace(type, entry);
@@ -92,6 +102,7 @@ bool is_wide(const jit::Arg& a) {
 
 Status read(PyObject* object, jit::Arg& a, Place& place, Arguments& out) {
   const TypeEntry entry = reader_of(object);
+  out.foreign = out.foreign || entry.foreign;
   switch (entry.reader) {
     case Reader::kNumpy: place.kind = Place::kHost; return read_numpy(object, a);
     case Reader::kBool:

@@ -23,6 +23,7 @@ struct Arguments {
   std::vector<jit::Arg> args;
   Place place;                 ///< of all views; kNone where there are none
   int placed_by = -1;          ///< index of the view that decided `place`
+  bool foreign = false;        ///< some view is of a library that queues its own work (torch, cupy)
   bool wide = false;           ///< some extent, stride or span does not fit 32 bits
   std::vector<nb::object> held;
 };

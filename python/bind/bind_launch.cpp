@@ -249,6 +249,11 @@ void run(Launcher& l, nb::handle self, nb::handle stream, const std::uint32_t gr
   const auto kernel = find(l, self, s, target);
   runtime::Queue* given = nullptr;
   bool synchronous = s.arguments.place.kind != Place::kCuda;
+  nb::object theirs;
+  if (stream.is_none() && !synchronous && s.arguments.foreign) {  // None means the stream that made the arrays
+    theirs = self.attr("_foreign_stream")(args);
+    stream = theirs;
+  }
   if (!stream.is_none()) {
     if (nb::try_cast<runtime::Queue*>(stream, given) && given) {
       if (!(given->device() == target.device))
@@ -288,7 +293,7 @@ void launch(nb::handle stream, nb::handle grid, nb::handle self, nb::handle args
   struct Release {
     Scratch& s;
     ~Release() {
-      s.arguments = {std::move(s.arguments.args), {}, -1, false, {}};
+      s.arguments = {std::move(s.arguments.args), {}, -1, false, false, {}};
       s.arguments.args.clear();
       s.constants.clear();
       s.busy = false;

@@ -11,7 +11,7 @@ __all__ = ["DType", "all_dtypes", "to_dtype"]
 
 
 class DType:
-    """An element type. Equal to what names the same type elsewhere; called in a kernel, it makes a scalar of its type."""
+    """An element type. Equal to what names the same type elsewhere; called in a kernel, it makes a scalar of it."""
 
     __slots__ = ("code", "kind", "name", "size", "typestr")
 
@@ -70,7 +70,7 @@ _PYTHON_TYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", 
 
 
 def to_dtype(x: Any) -> DType | None:
-    """The dtype that `x` means: ours, NumPy's (type or dtype), torch's, ml_dtypes', or a name. None where it means none.
+    """The dtype that `x` means: ours, NumPy's (type or dtype), torch's, ml_dtypes', or a name; None for none.
 
     >>> to_dtype("float32")
     float32

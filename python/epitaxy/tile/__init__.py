@@ -44,19 +44,56 @@ from ._values import Array, Tile
 
 _values._ops = _operations
 
-int8, int16, int32, int64, uint8, uint16, uint32, uint64 = (
-    d for d in all_dtypes() if d.kind in "iu"
-)
+int8, int16, int32, int64, uint8, uint16, uint32, uint64 = (d for d in all_dtypes() if d.kind in "iu")
 bool_ = next(d for d in all_dtypes() if d.kind == "b")
 float16, bfloat16, float32, float64 = (d for d in all_dtypes() if d.kind == "f")
 complex64, complex128 = (d for d in all_dtypes() if d.kind == "c")
 Scalar = Tile
 
 __all__ = [
-    "Array", "ArrayAnnotation", "ByTarget", "Constant", "ConstantAnnotation", "DType", "IndexedWithInt64", "MemoryOrder",
-    "MemoryScope", "PaddingMode", "RoundingMode", "Scalar", "ScalarAnnotation", "ScalarInt64", "StaticException", "Tile",
-    "TileError", "TileRecursionError", "TileStaticAssertionError", "TileStaticEvalError", "TileSyntaxError", "TileTypeError",
-    "TileUnsupportedFeatureError", "TileValueError", "bfloat16", "bool_", "checked", "complex128", "complex64", "float16",
-    "float32", "float64", "function", "int16", "int32", "int64", "int8", "interpret", "kernel", "launch", "uint16", "uint32",
-    "uint64", "uint8", *_operations.__all__,
-]  # fmt: skip
+    "Array",
+    "ArrayAnnotation",
+    "ByTarget",
+    "Constant",
+    "ConstantAnnotation",
+    "DType",
+    "IndexedWithInt64",
+    "MemoryOrder",
+    "MemoryScope",
+    "PaddingMode",
+    "RoundingMode",
+    "Scalar",
+    "ScalarAnnotation",
+    "ScalarInt64",
+    "StaticException",
+    "Tile",
+    "TileError",
+    "TileRecursionError",
+    "TileStaticAssertionError",
+    "TileStaticEvalError",
+    "TileSyntaxError",
+    "TileTypeError",
+    "TileUnsupportedFeatureError",
+    "TileValueError",
+    "bfloat16",
+    "bool_",
+    "checked",
+    "complex64",
+    "complex128",
+    "float16",
+    "float32",
+    "float64",
+    "function",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "interpret",
+    "kernel",
+    "launch",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+__all__ += _operations.__all__

@@ -123,8 +123,8 @@ def _each(fold: Callable[[Any, Any], Any], start: bool) -> Callable[..., Any]:
 
 
 BUILTINS: dict[Any, Callable[..., Any]] = {
-    abs: ops.abs, min: _fold(ops.minimum, "min"), max: _fold(ops.maximum, "max"), sum: _sum, len: _length, range: _range,
-    print: ops.print, pow: ops.pow, divmod: ops.divmod, round: _round, int: _number("int32", int),
+    abs: ops.abs, min: _fold(ops.minimum, "min"), max: _fold(ops.maximum, "max"), sum: _sum, len: _length,
+    range: _range, print: ops.print, pow: ops.pow, divmod: ops.divmod, round: _round, int: _number("int32", int),
     float: _number("float32", float), bool: _number("bool", bool), enumerate: _sequence_of(enumerate),
     zip: _sequence_of(zip), reversed: _sequence_of(reversed), tuple: _sequence_of(tuple), list: _sequence_of(list),
     any: _each(ops.logical_or, False), all: _each(ops.logical_and, True), slice: slice,
@@ -249,7 +249,9 @@ class Calls(Expressions):
             raise TileSyntaxError("static_assert takes a condition and a message")
         value = self.python(node.args[0])
         if isinstance(value, Tile) and value.const is None:
-            raise TileStaticAssertionError("the condition of static_assert is known at run time only", hint="use ct.assert_")
+            raise TileStaticAssertionError(
+                "the condition of static_assert is known at run time only", hint="use ct.assert_"
+            )
         if value.const if isinstance(value, Tile) else value:
             return
         message = self.python(node.args[1]) if len(node.args) == 2 else None
@@ -369,7 +371,9 @@ def bind(
             raise TileTypeError(f"{name}() {problem} '{k}'")
         env[k] = v
     late = dict(zip(reversed(positional), reversed(defaults), strict=False))
-    late |= {p.arg: d for p, d in zip(parameters.kwonlyargs, keyword_defaults, strict=True) if not isinstance(d, Undefined)}
+    late |= {
+        p.arg: d for p, d in zip(parameters.kwonlyargs, keyword_defaults, strict=True) if not isinstance(d, Undefined)
+    }
     for p in (*positional, *(p.arg for p in parameters.kwonlyargs)):
         if p not in env:
             if p not in late:

@@ -1,4 +1,4 @@
-"""What a kernel read from outside itself: globals, closure cells, attributes. A compiled kernel is stale when one changed.
+"""What a kernel read from outside itself: globals, closure cells, attributes. It is stale when one of them changed.
 
 A capture is compared by identity, then by type and value, so a config object that makes its numbers anew does not
 recompile. Functions are also compared by their code, so that replacing `helper.__code__` recompiles.
@@ -53,9 +53,10 @@ class Captures:
             self.others.append((lambda: tuple(owner), tuple(owner)))
 
     def add_code(self, function: FunctionType) -> None:
-        """A function's source and defaults were read."""
+        """A helper's source and defaults were read. One without defaults needs no more arguments if it gets some."""
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            self.add_attribute(function, name, getattr(function, name))
+            if getattr(function, name) is not None:
+                self.add_attribute(function, name, getattr(function, name))
 
     def _new(self, how: str, owner: Any, name: Any) -> bool:
         key = (how, id(owner), name)

@@ -34,14 +34,20 @@ def _combiner(function: Any, types: list[Tile], what: str) -> Region:
         for r, t in zip(results, types, strict=True):
             v = cv.bring(r, t.dtype) if cv.is_number(r) else cv.as_tile(r, f"the result of {what}'s function")
             if v.shape or cv.promote_dtypes(v.dtype, t.dtype, what) is not t.dtype:
-                raise TileTypeError(f"the function of {what} gives {cv.describe(v)} where {t.dtype.name} scalars are folded")
+                raise TileTypeError(
+                    f"the function of {what} gives {cv.describe(v)} where {t.dtype.name} scalars are folded"
+                )
             region.yields.append(cv.cast(v, t.dtype))
     for op in region.ops:
         if op.name not in ELEMENTWISE:
-            raise TileTypeError(
-                f"the function of {what} uses {op.name}; it may compute with scalars only",
-                hint="no loads, stores, prints, loops or runtime ifs; use ct.where to choose",
-            ).at(op.place) if op.place else TileTypeError(f"the function of {what} uses {op.name}")
+            raise (
+                TileTypeError(
+                    f"the function of {what} uses {op.name}; it may compute with scalars only",
+                    hint="no loads, stores, prints, loops or runtime ifs; use ct.where to choose",
+                ).at(op.place)
+                if op.place
+                else TileTypeError(f"the function of {what} uses {op.name}")
+            )
     return region
 
 
@@ -92,25 +98,45 @@ def _countable(x: Any) -> Tile:
 
 
 @api
-def sum(x: Any, /, axis: Any = None, *, keepdims: bool = False, rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False) -> Tile:  # noqa: E501
+def sum(
+    x: Any,
+    /,
+    axis: Any = None,
+    *,
+    keepdims: bool = False,
+    rounding_mode: RoundingMode | None = None,
+    flush_to_zero: bool = False,
+) -> Tile:
     """The sum over an axis, several, or all."""
     return _fold("add", _countable(x), axis, keepdims, "sum")
 
 
 @api
-def prod(x: Any, /, axis: Any = None, *, keepdims: bool = False, rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False) -> Tile:  # noqa: E501
+def prod(
+    x: Any,
+    /,
+    axis: Any = None,
+    *,
+    keepdims: bool = False,
+    rounding_mode: RoundingMode | None = None,
+    flush_to_zero: bool = False,
+) -> Tile:
     """The product over an axis, several, or all."""
     return _fold("mul", _countable(x), axis, keepdims, "prod")
 
 
 @api
-def max(x: Any, /, axis: Any = None, *, keepdims: bool = False, flush_to_zero: bool = False, propagate_nan: bool = False) -> Tile:  # noqa: E501
+def max(
+    x: Any, /, axis: Any = None, *, keepdims: bool = False, flush_to_zero: bool = False, propagate_nan: bool = False
+) -> Tile:
     """The largest element. NaN loses against numbers unless `propagate_nan`."""
     return _extreme("max", x, axis, keepdims, propagate_nan)
 
 
 @api
-def min(x: Any, /, axis: Any = None, *, keepdims: bool = False, flush_to_zero: bool = False, propagate_nan: bool = False) -> Tile:  # noqa: E501
+def min(
+    x: Any, /, axis: Any = None, *, keepdims: bool = False, flush_to_zero: bool = False, propagate_nan: bool = False
+) -> Tile:
     """The smallest element. NaN loses against numbers unless `propagate_nan`."""
     return _extreme("min", x, axis, keepdims, propagate_nan)
 
@@ -121,7 +147,7 @@ def _extreme(which: str, x: Any, axis: Any, keepdims: Any, propagate_nan: bool) 
         raise TileTypeError(f"{which} takes real numbers, got {cv.describe(t)}")
     if t.dtype.kind == "f" and not propagate_nan:
         pick = ew.maximum if which == "max" else ew.minimum
-        return _fold("region", t, axis, keepdims, which, lambda a, b: pick(a, b))
+        return _fold("region", t, axis, keepdims, which, pick)
     return _fold(f"{which}imum", t, axis, keepdims, which)
 
 
@@ -197,7 +223,9 @@ def _operands(x: Any, what: str) -> tuple[list[Tile], bool]:
 
 
 @api
-def reduce(x: Any, /, axis: Any, func: Any, identity: Any = None, *, keepdims: bool = False, ordered: bool = False) -> Any:
+def reduce(
+    x: Any, /, axis: Any, func: Any, identity: Any = None, *, keepdims: bool = False, ordered: bool = False
+) -> Any:
     """Folds a tile, or a tuple of tiles together, along an axis with the associative and commutative `func`.
 
     `func` takes two scalars (2N for N tiles: the left ones, then the right ones) and gives one (a tuple of N). With
@@ -226,14 +254,30 @@ def _scan_axis(kind: str, tiles: list[Tile], axis: int, reverse: bool, region: R
 
 
 @api
-def cumsum(x: Any, /, axis: Any = 0, *, reverse: bool = False, rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False) -> Tile:  # noqa: E501
+def cumsum(
+    x: Any,
+    /,
+    axis: Any = 0,
+    *,
+    reverse: bool = False,
+    rounding_mode: RoundingMode | None = None,
+    flush_to_zero: bool = False,
+) -> Tile:
     """The sums of each element and those before it along an axis."""
     t = cv.strengthen(_countable(x))
     return _scan_axis("add", [t], cv.axis_of(axis, t.ndim), reverse)[0]
 
 
 @api
-def cumprod(x: Any, /, axis: Any = 0, *, reverse: bool = False, rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False) -> Tile:  # noqa: E501
+def cumprod(
+    x: Any,
+    /,
+    axis: Any = 0,
+    *,
+    reverse: bool = False,
+    rounding_mode: RoundingMode | None = None,
+    flush_to_zero: bool = False,
+) -> Tile:
     """The products of each element and those before it along an axis."""
     t = cv.strengthen(_countable(x))
     return _scan_axis("mul", [t], cv.axis_of(axis, t.ndim), reverse)[0]
@@ -278,7 +322,8 @@ def mma(x: Any, y: Any, /, acc: Any, *, use_fast_acc: bool = False) -> Tile:
     if (a.dtype is not b.dtype and not small) or c.dtype.name not in accepted:
         raise TileTypeError(
             f"mma cannot multiply {cv.describe(a)} by {cv.describe(b)} into {cv.describe(c)}",
-            hint="accepted: float16 into float16 or float32, bfloat16 or float32 into float32, float64, int8/uint8 into int32",
+            hint="accepted: float16 into float16 or float32, bfloat16 or float32 into float32, float64, int8 or uint8 "
+            "into int32",
         )
     if any_below(tiles, 2):
         raise TileTypeError(f"mma takes tiles of 2 axes or more, got {', '.join(cv.describe(t) for t in tiles)}")
@@ -286,11 +331,10 @@ def mma(x: Any, y: Any, /, acc: Any, *, use_fast_acc: bool = False) -> Tile:
     want = (*lead, a.shape[-2], b.shape[-1])
     if a.shape[-1] != b.shape[-2] or c.shape != want:
         raise TileTypeError(
-            f"mma: shapes {list(a.shape)}, {list(b.shape)} and {list(c.shape)} do not fit; they are [M, K], [K, N], [M, N]"
+            f"mma: shapes {list(a.shape)}, {list(b.shape)} and {list(c.shape)} do not fit",
+            hint="they are [M, K], [K, N] and [M, N]",
         )
-    if a.dtype is not b.dtype:  # int8 with uint8: both as int16, exactly
-        a, b = cv.cast(a, cv._D["int16"]), cv.cast(b, cv._D["int16"])
-    elif a.dtype.name == "uint8":
+    if a.dtype is not b.dtype or a.dtype.name == "uint8":  # int8 with uint8: both as int16, exactly
         a, b = cv.cast(a, cv._D["int16"]), cv.cast(b, cv._D["int16"])
     return _mma2(a, b, c) if c.ndim == 2 else _batched(a, b, c)
 

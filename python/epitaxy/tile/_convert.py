@@ -13,7 +13,7 @@ from typing import Any
 from .. import _engine
 from .._dtypes import DType, all_dtypes, to_dtype
 from ._errors import TileTypeError, TileValueError
-from ._record import Literal, Value, recorder
+from ._record import Literal, recorder
 from ._values import Array, Tile
 
 _D = {d.name: d for d in all_dtypes()}
@@ -240,7 +240,9 @@ def broadcast_shapes(shapes: list[tuple[int, ...]], what: str = "") -> tuple[int
                 out[lead + i] = n
             elif n not in (1, out[lead + i]):
                 text = " and ".join(str(list(s)) for s in shapes)
-                raise TileTypeError(f"{what or 'the operands'}: shapes {text} do not broadcast; extents must be equal or 1")
+                raise TileTypeError(
+                    f"{what or 'the operands'}: shapes {text} do not broadcast; extents must be equal or 1"
+                )
     return tuple(out)
 
 

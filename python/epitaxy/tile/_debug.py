@@ -42,7 +42,9 @@ def _conversion(t: Tile, spec: str) -> tuple[str, Tile]:
         spec = spec[1:] if spec[0] == ">" else "-" + spec[1:]
     match = _SPEC.match(spec)
     if not match or match["type"] == "b":
-        raise TileValueError(f"the format {spec!r} is not supported; use [flags][width][.precision] and one of dxXoeEfFgG")
+        raise TileValueError(
+            f"the format {spec!r} is not supported; use [flags][width][.precision] and one of dxXoeEfFgG"
+        )
     kind = match["type"]
     body = match["flags"] + match["width"] + match["precision"]
     if t.dtype.kind == "f":
@@ -119,7 +121,12 @@ def printf(format: str, *args: Any) -> None:
         if not rest:
             raise TileTypeError(f"printf: {piece!r} has no value; {len(args)} were given")
         spec = re.sub(r"hh|h|ll|l|j|z|t", "", piece[1:-1]) + piece[-1]
-        _add(cv.as_tile(rest.pop(0), "a value of printf"), "" if spec in ("d", "i", "u") else spec.replace("i", "d"), out, values)
+        _add(
+            cv.as_tile(rest.pop(0), "a value of printf"),
+            "" if spec in ("d", "i", "u") else spec.replace("i", "d"),
+            out,
+            values,
+        )
     if rest:
         raise TileTypeError(f"printf: {len(args)} values for {len(args) - len(rest)} conversions in {format!r}")
     recorder().emit("print", ("".join(out), values), [])

@@ -39,7 +39,12 @@ class _Writer:
             if op.place is not self.place and op.place is not None:
                 self.place = op.place
                 self.out.append(f"@{op.place.file}:{op.place.line}:{op.place.column}")
-            results = [f"%{self.number(r)}:{getattr(r, 'dtype', '')}{getattr(r, 'shape', '')}" if not _is_array(r) else f"%{self.number(r)}" for r in op.results]  # noqa: E501
+            results = [
+                f"%{self.number(r)}:{getattr(r, 'dtype', '')}{getattr(r, 'shape', '')}"
+                if not _is_array(r)
+                else f"%{self.number(r)}"
+                for r in op.results
+            ]
             self.out.append(f"{results}={op.name}{self.operand(op.args)}")
             for region in op.regions:
                 self.out.append("{" + self.operand(region.params))

@@ -278,7 +278,10 @@ bitwise_or = _bitwise("bitor", "|", operator.or_, "bitwise_or: `x | y`.")
 bitwise_xor = _bitwise("bitxor", "^", operator.xor, "bitwise_xor: `x ^ y`.")
 bitwise_lshift = _bitwise("shl", "<<", operator.lshift, "bitwise_lshift: `x << y`; 0 where y is the width or more.")
 bitwise_rshift = _bitwise(
-    "shr", ">>", operator.rshift, "bitwise_rshift: `x >> y`, arithmetic for signed integers; all sign where y is the width or more."
+    "shr",
+    ">>",
+    operator.rshift,
+    "bitwise_rshift: `x >> y`, arithmetic for signed integers; all sign where y is the width or more.",
 )
 
 

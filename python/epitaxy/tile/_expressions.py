@@ -29,14 +29,18 @@ _BINARY: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
     ast.MatMult: ("@", operator.matmul),
 }  # fmt: skip
 _COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
-    ast.Eq: ("==", operator.eq), ast.NotEq: ("!=", operator.ne), ast.Lt: ("<", operator.lt), ast.LtE: ("<=", operator.le),
+    ast.Eq: ("==", operator.eq), ast.NotEq: ("!=", operator.ne), ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
     ast.Gt: (">", operator.gt), ast.GtE: (">=", operator.ge),
 }  # fmt: skip
 _UNARY: dict[type, Callable[[Any], Any]] = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}
-_TILE_NAMES = frozenset({"dtype", "shape", "ndim", "item", "reshape", "permute", "transpose", "extract", "insert", "astype"})
+_TILE_NAMES = frozenset(
+    {"dtype", "shape", "ndim", "item", "reshape", "permute", "transpose", "extract", "insert", "astype"}
+)
 _ARRAY_NAMES = frozenset({"dtype", "shape", "strides", "ndim", "slice", "tiled_view"})
 _NOT_HERE = {
-    ast.Await: "await", ast.Yield: "yield", ast.YieldFrom: "yield from", ast.Dict: "a dict display", ast.Set: "a set display",
+    ast.Await: "await", ast.Yield: "yield", ast.YieldFrom: "yield from", ast.Dict: "a dict display",
+    ast.Set: "a set display",
     ast.DictComp: "a dict comprehension", ast.SetComp: "a set comprehension",
 }  # fmt: skip
 _INSTEAD = {
@@ -106,16 +110,17 @@ class Expressions(WalkerBase):
 
     def admit(self, value: Any, name: str) -> Any:
         """A value from outside the kernel as a constant of it."""
-        if value is None or isinstance(value, bool | int | float | complex | str | DType | ModuleType | FunctionType | Enum):
+        if value is None or isinstance(
+            value, bool | int | float | complex | str | DType | ModuleType | FunctionType | Enum
+        ):
             return value
         if isinstance(value, tuple):
             return tuple(self.admit(v, name) for v in value) if type(value) is tuple else value
         if isinstance(value, list):
             self.captures.add_contents(value)
             return tuple(self.admit(v, name) for v in value)
-        if type(value).__module__ == "numpy" and not isinstance(value, type) and hasattr(value, "item"):
-            if getattr(value, "ndim", 0) == 0 and not hasattr(value, "__array_finalize__") or isinstance(value, _numpy_generic()):
-                return value.item()
+        if isinstance(value, _numpy_generic()):
+            return value.item()
         if not isinstance(value, type) and any(
             hasattr(value, a) for a in ("__array_interface__", "__cuda_array_interface__", "__dlpack__")
         ):
@@ -271,7 +276,9 @@ class Expressions(WalkerBase):
         known = truth(first, f"an operand of `{word}`") if isinstance(first, Tile | Array | FString) else bool(first)
         if not isinstance(known, Tile):
             return self._bool(node, values[1:], is_and) if known == is_and else first
-        rest, path = self._aside(ast.copy_location(ast.BoolOp(node.op, values[1:]), node) if len(values) > 2 else values[1])
+        rest, path = self._aside(
+            ast.copy_location(ast.BoolOp(node.op, values[1:]), node) if len(values) > 2 else values[1]
+        )
         with self.r.into(path.region):
             second = truth(rest, f"an operand of `{word}`")
         self.here(node)
@@ -352,7 +359,9 @@ class Expressions(WalkerBase):
         if isinstance(owner, Tile):
             return ops.expand_by_index(owner, index)
         if isinstance(owner, Array):
-            raise TileTypeError("an array is not indexed in a kernel", hint="use ct.load(array, index, shape) or ct.gather")
+            raise TileTypeError(
+                "an array is not indexed in a kernel", hint="use ct.load(array, index, shape) or ct.gather"
+            )
         if isinstance(index, Tile):
             known = cv.static_int(index)
             if known is None:
@@ -395,7 +404,9 @@ class Expressions(WalkerBase):
             for condition in g.ifs:
                 known = truth(self.eval(condition), "the condition of a comprehension")
                 if isinstance(known, Tile):
-                    raise self.locate(TileTypeError("the condition of a comprehension must be known at compile time"), condition)
+                    raise self.locate(
+                        TileTypeError("the condition of a comprehension must be known at compile time"), condition
+                    )
                 kept = kept and known
             if kept:
                 self._comprehend(element, generators[1:], out)
@@ -405,7 +416,9 @@ class Expressions(WalkerBase):
         if isinstance(x, tuple | list | range | str | dict) or hasattr(x, "__next__"):
             return list(x)
         if isinstance(x, Tile | Array) or not hasattr(x, "__iter__"):
-            raise TileTypeError(f"{what} cannot iterate over {cv.describe(x)}", hint="it takes tuples and constant ranges")
+            raise TileTypeError(
+                f"{what} cannot iterate over {cv.describe(x)}", hint="it takes tuples and constant ranges"
+            )
         return self.static(lambda: list(x), what)  # type: ignore[no-any-return]
 
     def assign(self, target: ast.expr, value: Any) -> None:  # the statements' part

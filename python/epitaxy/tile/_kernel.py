@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -87,7 +88,7 @@ def _parameters(f: FunctionType) -> tuple[Parameter, ...]:
     return tuple(out)
 
 
-class kernel(_engine.Launcher):  # type: ignore[misc,name-defined]  # noqa: N801 - cuTile's name
+class kernel(_engine.Launcher):  # type: ignore[misc,name-defined]
     """A function that runs once for each program of a grid; start it with `launch`.
 
     `num_ctas`, `occupancy`, `opt_level` and `num_worker_warps` are cuTile's hints; each may be a `ByTarget`. With
@@ -100,7 +101,8 @@ class kernel(_engine.Launcher):  # type: ignore[misc,name-defined]  # noqa: N801
         return super().__new__(cls)
 
     def __init__(
-        self, function: Any = None, /, *, num_ctas: int | ByTarget | None = None, occupancy: int | ByTarget | None = None,
+        self, function: Any = None, /, *, num_ctas: int | ByTarget | None = None,
+        occupancy: int | ByTarget | None = None,
         opt_level: int | ByTarget = 3, num_worker_warps: int | ByTarget | None = None, ascending: bool = False,
     ) -> None:  # fmt: skip
         super().__init__()
@@ -129,7 +131,9 @@ class kernel(_engine.Launcher):  # type: ignore[misc,name-defined]  # noqa: N801
         return kernel(self._function, **{**self._options, **hints})
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        raise TypeError(f"the kernel {self.__name__} is not called; start it with launch(stream, grid, {self.__name__}, args)")
+        raise TypeError(
+            f"the kernel {self.__name__} is not called; start it with launch(stream, grid, {self.__name__}, args)"
+        )
 
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}>"
@@ -171,6 +175,16 @@ class kernel(_engine.Launcher):  # type: ignore[misc,name-defined]  # noqa: N801
         loaded = _engine.load_kernel(device, name, key, self._names(), arguments, lambda specs: program.module())
         c = program.captures
         return loaded, c.globals, c.attributes, c.current, bool(c.others)
+
+    def _foreign_stream(self, args: tuple[Any, ...]) -> Any:
+        """The current stream of the library (torch, cupy) that the first GPU array comes from."""
+        for a in args:
+            library = sys.modules.get(type(a).__module__.split(".")[0])
+            if library is not None and library.__name__ == "torch" and getattr(a, "is_cuda", False):
+                return library.cuda.current_stream(a.device)
+            if library is not None and library.__name__ == "cupy":
+                return library.cuda.get_current_stream()
+        return None
 
     def _interpret(self, grid: Any, args: tuple[Any, ...], checked: bool) -> None:
         interpret(grid, self, args, checked=checked)
@@ -333,9 +347,9 @@ def interpret(
 def launch(stream: Any, grid: Any, kernel: kernel, kernel_args: tuple[Any, ...] = (), /) -> None:
     """Starts `kernel` once for each program of `grid` (1 to 3 sizes), in the order of `stream`.
 
-    `stream` may be None: the default queue of the device where the arrays are. On host arrays such a launch is done when
-    this returns; on a queue that is given it need not be. Arguments are arrays (NumPy, or anything with DLPack or an array
-    interface), numbers, and values for ct.Constant parameters.
+    `stream` may be None: the default queue of the device where the arrays are. On host arrays such a launch is done
+    when this returns; on a queue that is given it need not be, and the arrays must live until it is. Arguments are
+    arrays (NumPy, or anything with DLPack or an array interface), numbers, and values for ct.Constant parameters.
     """
     _engine.launch(stream, grid, kernel, kernel_args)
 

@@ -71,12 +71,16 @@ class Loops(Statements):
             return
         if isinstance(items, Tile | Array):
             raise self.locate(
-                TileTypeError(f"a loop cannot iterate over {cv.describe(items)}", hint="loop over range(n) and load tiles"),
+                TileTypeError(
+                    f"a loop cannot iterate over {cv.describe(items)}", hint="loop over range(n) and load tiles"
+                ),
                 s.iter,
             )
         values = items.items if isinstance(items, Unrolled) else self.sequence(items, "a loop")
         if len(values) > _MAX_UNROLLED:
-            raise TileValueError(f"a loop over {len(values)} constants is too long to unroll", hint="loop over range(n)")
+            raise TileValueError(
+                f"a loop over {len(values)} constants is too long to unroll", hint="loop over range(n)"
+            )
         self._unrolled(s, names, values)
 
     def _bounds(self, r: range | RangeValue) -> Bounds | None:
@@ -96,7 +100,7 @@ class Loops(Statements):
             dtype = cv.INT64 if t.dtype is cv.INT64 else dtype
         start, stop = (cv.cast(cv.scalar_index(v, "a bound"), dtype) for v in (r.start, r.stop))
         known = cv.static_int(r.step)
-        if known is not None and known > 0 or (isinstance(r.step, Tile) and r.step.positive):
+        if (known is not None and known > 0) or (isinstance(r.step, Tile) and r.step.positive):
             return Bounds(start, stop, cv.cast(cv.scalar_index(r.step, "the step"), dtype), dtype)
         return self._counted(start, stop, r.step, dtype, known)
 
@@ -107,7 +111,7 @@ class Loops(Statements):
         if known == 0:
             raise TileValueError("the step of range must not be zero")
         if known is None:
-            ops.assert_(ew.not_equal(by, 0), "the step of range must not be zero")
+            ops.assert_(ew.not_equal(by, 0), "the step of range must not be zero")  # noqa: PT009
             by = ew.where(ew.equal(by, 0), cv.constant(1, cv.INT64), by)
         rounds = ew.cdiv(ew.sub(hi, lo), by)
         zero, one = cv.constant(0, cv.INT64), cv.constant(1, cv.INT64)
@@ -139,9 +143,16 @@ class Loops(Statements):
         self._leave_loop(names, carried, results, state, bounds.runs)
 
     def _as_while(
-        self, s: ast.For, bounds: Bounds, carried: list[Carried], region: Region, jump: Any, state: LoopState, kinds: set[int]
+        self,
+        s: ast.For,
+        bounds: Bounds,
+        carried: list[Carried],
+        region: Region,
+        jump: Any,
+        state: LoopState,
+        kinds: set[int],
     ) -> None:
-        """The recorded body of a for with exits, as a while: (index, carried..., jump) while index < stop and not left."""
+        """The recorded body of a for with exits as a while: (index, carried.., jump) while index < stop and not left."""
         index = region.params[0]
         yields = self._yields(carried, region)
         with self.r.into(region):
@@ -249,7 +260,9 @@ class Loops(Statements):
         return out
 
     # -- carried names ---------------------------------------------------------------------------------------------
-    def _settled(self, s: Any, names: LoopNames, index: list[Any], body: Any) -> tuple[LoopState, list[Carried], Region]:
+    def _settled(
+        self, s: Any, names: LoopNames, index: list[Any], body: Any
+    ) -> tuple[LoopState, list[Carried], Region]:
         """Walks the body until the types of the carried names are stable; the last walk is kept."""
         f = self.frame
         before = f.env
@@ -285,7 +298,9 @@ class Loops(Statements):
                 return state, leaves + hidden, region
             f.env = before
             f.jump, f.kinds = 0, {0}
-        raise TileTypeError("the types of the loop's variables do not settle", hint="cast them to one type before the loop")
+        raise TileTypeError(
+            "the types of the loop's variables do not settle", hint="cast them to one type before the loop"
+        )
 
     def _slot(self, name: str, value: Any) -> Any:
         if isinstance(value, tuple) and type(value) is tuple:
@@ -312,11 +327,14 @@ class Loops(Statements):
             return tuple(p[0] for p in parts), any(p[1] for p in parts)
         if isinstance(slot, Carried) and (isinstance(value, Tile) or cv.is_number(value)):
             return slot, self._fit_leaf(slot, value)
-        if value is slot or (not isinstance(slot, Carried | tuple | Array | Tile) and type(value) is type(slot) and value == slot):
+        if value is slot or (
+            not isinstance(slot, Carried | tuple | Array | Tile) and type(value) is type(slot) and value == slot
+        ):
             return slot, False
         was = cv.describe(slot.before) if isinstance(slot, Carried) else cv.describe(_unslot(slot))
         raise TileTypeError(
-            f"'{name}' is {was} before the loop and {cv.describe(value)} after a round; a loop carries numbers and tiles of one type",
+            f"'{name}' is {was} before the loop and {cv.describe(value)} after a round; a loop carries numbers and "
+            "tiles of one type",
             hint="unroll the loop (ct.static_range) where constants, tuples or arrays change in it",
         )
 
@@ -336,8 +354,15 @@ class Loops(Statements):
             return False  # a constant in the body takes the carried type
         now = f"{dtype.name}{list(shape) if shape else ' scalar'}"
         was = f"{c.dtype.name}{list(c.shape) if c.shape else ' scalar'}"
-        hint = f"cast it in the loop: {c.name}.astype(ct.{c.dtype.name})" if shape == c.shape else "give it its shape before the loop"
-        raise TileTypeError(f"'{c.name}' is {was} before the loop and {now} after a round; a loop-carried variable keeps its type", hint=hint)
+        hint = (
+            f"cast it in the loop: {c.name}.astype(ct.{c.dtype.name})"
+            if shape == c.shape
+            else "give it its shape before the loop"
+        )
+        raise TileTypeError(
+            f"'{c.name}' is {was} before the loop and {now} after a round; a loop-carried variable keeps its type",
+            hint=hint,
+        )
 
     def _harden(self, leaves: list[Carried], used: bool) -> bool:
         """Constants that stayed loose become ordinary; true where the body must be walked again for it."""
@@ -386,7 +411,9 @@ class Loops(Statements):
                 jump = 0
         return kinds, jump
 
-    def _leave_loop(self, names: LoopNames, carried: list[Carried], results: list[Tile], state: LoopState, runs: bool) -> None:
+    def _leave_loop(
+        self, names: LoopNames, carried: list[Carried], results: list[Tile], state: LoopState, runs: bool
+    ) -> None:
         """Binds the carried names to the loop's results."""
         f = self.frame
         env = dict(f.env)
@@ -398,10 +425,14 @@ class Loops(Statements):
             seen.add(c.name)
             shape = self._outgoing[c.name] if c.hidden else self._slot(c.name, f.env[c.name])
             env[c.name] = _with_parameters(shape, given)
-        lost = [n for n in names.assigned & (names.after | names.head) if n not in seen and n not in f.env and n != RESULT]
+        lost = [
+            n for n in names.assigned & (names.after | names.head) if n not in seen and n not in f.env and n != RESULT
+        ]
         for n in [*lost, *(c.name for c in carried if c.hidden)]:
             if n != RESULT and (n in state.undefined or not runs or n in lost):
-                env[n] = Undefined("the loop that assigns it may not have done so" if runs else "the loop may run zero times")
+                env[n] = Undefined(
+                    "the loop that assigns it may not have done so" if runs else "the loop may run zero times"
+                )
         for n, v in self._outgoing.items():
             if n not in seen and (n == RESULT or (runs and n not in state.undefined)):
                 env[n] = _unslot(v)

@@ -113,7 +113,9 @@ def load(
     dims = () if shape == () else cv.as_shape(shape)
     full = dims or (1,) * view.ndim
     if len(full) != view.ndim:
-        raise TileTypeError(f"load: shape {list(full)} has {len(full)} axes; the array {array.argument!r} has {view.ndim}")
+        raise TileTypeError(
+            f"load: shape {list(full)} has {len(full)} axes; the array {array.argument!r} has {view.ndim}"
+        )
     out = Tile(view.dtype, full)
     padding = _padding(padding_mode, view)
     offsets = _offsets(view, index, at, full, "load")
@@ -128,7 +130,7 @@ def store(
     check_bounds: bool = True, latency: int | None = None, allow_tma: bool | None = None,
     memory_order: MemoryOrder = MemoryOrder.WEAK, memory_scope: MemoryScope = MemoryScope.NONE,
 ) -> None:  # fmt: skip
-    """Writes a tile at tile `index` (or at element offsets `at`), cast to the array's dtype. A scalar is one element."""
+    """Writes a tile at tile `index` (or at element offsets `at`), cast to the array's dtype. A scalar is an element."""
     view = sh.permuted(_array(array, "store"), _order(order, array.ndim))
     if tile is None:
         raise TileTypeError("store needs the tile to write")
@@ -241,12 +243,21 @@ def _gather_or(array: Array, tiles: list[Tile], shape: tuple[int, ...], mask: An
 
 @api
 def scatter(
-    array: Array, indices: Any, value: Any, /, *, mask: Any = None, check_bounds: bool = True, latency: int | None = None
+    array: Array,
+    indices: Any,
+    value: Any,
+    /,
+    *,
+    mask: Any = None,
+    check_bounds: bool = True,
+    latency: int | None = None,
 ) -> None:
     """array[indices] = value, element by element; indices outside and masked ones are dropped."""
     v = stored_value(value, _array(array, "scatter"))
     tiles, shape = _indices(array, indices, "scatter", mask, v)
-    recorder().emit("scatter", (array, _to(tiles, shape), cv.broadcast(v, shape), _mask(mask, shape), not check_bounds), [])
+    recorder().emit(
+        "scatter", (array, _to(tiles, shape), cv.broadcast(v, shape), _mask(mask, shape), not check_bounds), []
+    )
 
 
 # -- atomics -------------------------------------------------------------------------------------------------------
@@ -261,13 +272,31 @@ def _update(x: Any, array: Array, what: str) -> Tile:
     return cv.cast(t, array.dtype)
 
 
-def _rmw(name: str, kind: str, array: Array, indices: Any, update: Any, mask: Any, check_bounds: bool, order: MemoryOrder, scope: MemoryScope) -> Tile:  # noqa: E501
+def _rmw(
+    name: str,
+    kind: str,
+    array: Array,
+    indices: Any,
+    update: Any,
+    mask: Any,
+    check_bounds: bool,
+    order: MemoryOrder,
+    scope: MemoryScope,
+) -> Tile:
     v = _update(update, _array(array, name), name)
     if kind.startswith("bit") and array.dtype.kind not in "iub":
         raise TileTypeError(f"{name} takes integers, got {array.dtype.name} elements")
     tiles, shape = _indices(array, indices, name, mask, v)
     out = Tile(array.dtype, shape)
-    args = (_ATOMIC[kind], array, _to(tiles, shape), cv.broadcast(v, shape), _mask(mask, shape), _atomic_order(order), _scope(scope))  # noqa: E501
+    args = (
+        _ATOMIC[kind],
+        array,
+        _to(tiles, shape),
+        cv.broadcast(v, shape),
+        _mask(mask, shape),
+        _atomic_order(order),
+        _scope(scope),
+    )
     recorder().emit("atomic_rmw", args, [out])
     return out
 
@@ -309,7 +338,15 @@ def atomic_cas(
     e, d = (_update(x, _array(array, "atomic_cas"), "atomic_cas") for x in (expected, desired))
     tiles, shape = _indices(array, indices, "atomic_cas", mask, e, d)
     out = Tile(array.dtype, shape)
-    args = (array, _to(tiles, shape), cv.broadcast(e, shape), cv.broadcast(d, shape), _mask(mask, shape), _atomic_order(memory_order), _scope(memory_scope))  # noqa: E501
+    args = (
+        array,
+        _to(tiles, shape),
+        cv.broadcast(e, shape),
+        cv.broadcast(d, shape),
+        _mask(mask, shape),
+        _atomic_order(memory_order),
+        _scope(memory_scope),
+    )
     recorder().emit("atomic_cas", args, [out])
     return out
 

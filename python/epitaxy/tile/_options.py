@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -123,7 +122,3 @@ class ByTarget:
     def get(self, target: str) -> Any:
         """The value for `target`, such as "sm_90"."""
         return self.by_target.get(target, self.default)
-
-
-if sys.version_info < (3, 11):  # pragma: no cover
-    raise ImportError("epitaxy needs Python 3.11 or later")

@@ -75,7 +75,9 @@ COMPUTE = frozenset(
     }
 )  # fmt: skip
 # What a combiner's body may hold.
-ELEMENTWISE = frozenset({"constant", "unary", "binary", "fma", "compare", "select", "cast", "bitcast", "reshape", "alias"})
+ELEMENTWISE = frozenset(
+    {"constant", "unary", "binary", "fma", "compare", "select", "cast", "bitcast", "reshape", "alias"}
+)
 
 
 class Recorder:
@@ -116,7 +118,9 @@ def recorder() -> Recorder:
     """The recorder of the kernel being compiled in this thread."""
     found: Recorder | None = getattr(_active, "recorder", None)
     if found is None:
-        raise TypeError("functions of epitaxy.tile work inside a kernel only; start the kernel with epitaxy.tile.launch")
+        raise TypeError(
+            "functions of epitaxy.tile work inside a kernel only; start the kernel with epitaxy.tile.launch"
+        )
     return found
 
 

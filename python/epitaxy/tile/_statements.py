@@ -94,7 +94,11 @@ class Statements(Calls):
         elif isinstance(target, ast.Subscript):
             owner = self.eval(target.value)
             array = isinstance(owner, Array)
-            hint = "write to memory with ct.store(array, index, tile)" if array else "make a new tile: ct.where or ct.insert"
+            hint = (
+                "write to memory with ct.store(array, index, tile)"
+                if array
+                else "make a new tile: ct.where or ct.insert"
+            )
             raise self.locate(TileSyntaxError(f"{cv.describe(owner)} cannot be assigned by item", hint=hint), target)
         else:
             raise self.locate(TileSyntaxError("this cannot be assigned in a kernel; use a plain name"), target)
@@ -132,9 +136,9 @@ class Statements(Calls):
         message = self.eval(s.msg) if s.msg is not None else None
         self.here(s)
         if isinstance(condition, Tile | bool):
-            ops.assert_(condition, message)
+            ops.assert_(condition, message)  # noqa: PT009
         else:
-            ops.assert_(truth(condition, "the condition of assert"), message)
+            ops.assert_(truth(condition, "the condition of assert"), message)  # noqa: PT009
 
     def do_Raise(self, s: ast.Raise, rest: list[ast.stmt]) -> None:
         self.raise_statement(s)

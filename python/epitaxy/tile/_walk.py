@@ -204,7 +204,8 @@ class Join:
         return self._conflict(x, y, name)
 
     def _conflict(self, x: Any, y: Any, name: str) -> Conflict:
-        where = f"it is {cv.describe(x)} on one path and {cv.describe(y)} on the other of the `if` in line {self.place.line}"
+        line = self.place.line
+        where = f"it is {cv.describe(x)} on one path and {cv.describe(y)} on the other of the `if` in line {line}"
         same = isinstance(x, Tile) and isinstance(y, Tile) and x.shape == y.shape
         hint = f"cast one of them, for example {name}.astype(ct.{x.dtype.name})" if same else ""
         return Conflict(where, hint)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from ._captures import Captures
 from ._calls import bind
+from ._captures import Captures
 from ._errors import TileError, TileTypeError
 from ._loops import Loops
 from ._record import Recorder, recording
@@ -24,7 +24,6 @@ def record_kernel(function: FunctionType, values: list[Any]) -> tuple[Recorder, 
     """Walks a kernel with `values` as its arguments, in the order of its parameters."""
     source = source_of(function)
     recorder, captures = Recorder(), Captures()
-    captures.add_code(function)
     walker = Walker(recorder, captures)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     frame = Frame(source, function.__globals__, cells, None, [], [function.__code__])
@@ -36,7 +35,9 @@ def record_kernel(function: FunctionType, values: list[Any]) -> tuple[Recorder, 
         except TileError as e:
             raise e.at(source.place(source.node)) from e.__cause__
         if result is not None and not isinstance(result, Undefined | Conflict):
-            error = TileTypeError(f"the kernel {source.name} returns a value", hint="store results in an array argument")
+            error = TileTypeError(
+                f"the kernel {source.name} returns a value", hint="store results in an array argument"
+            )
             raise error.at(source.place(source.node))
     return recorder, captures
 

@@ -1,5 +1,6 @@
 """What a launch takes: arrays of other libraries, read-only and strange ones, wrong arguments; prints and assertions."""
 
+# ruff: noqa: E501, PT009, RUF012, RUF043
 from __future__ import annotations
 
 from typing import Any
@@ -40,7 +41,9 @@ class Dlpack:
         return self.array.__dlpack__(**options)
 
 
-@pytest.mark.parametrize("wrap", [Interface, Dlpack, lambda a: Dlpack(a, old=True), lambda a: a.view(type("Sub", (np.ndarray,), {}))])
+@pytest.mark.parametrize(
+    "wrap", [Interface, Dlpack, lambda a: Dlpack(a, old=True), lambda a: a.view(type("Sub", (np.ndarray,), {}))]
+)
 def test_host_arrays_of_other_libraries(wrap: Any) -> None:
     x, y = np.arange(8, dtype=np.float32), np.zeros(16, np.float32)
     ct.launch(None, (1,), double, (wrap(x), wrap(y[::2])))
@@ -93,7 +96,14 @@ def test_wrong_arguments_are_named() -> None:
 
 def test_wrong_grids_and_kernels() -> None:
     x = np.zeros(8, np.float32)
-    for grid, error in [((), ValueError), ((1, 1, 1, 1), ValueError), (-1, ValueError), ((1.5,), TypeError), ("a", TypeError), (True, TypeError)]:  # noqa: E501
+    for grid, error in [
+        ((), ValueError),
+        ((1, 1, 1, 1), ValueError),
+        (-1, ValueError),
+        ((1.5,), TypeError),
+        ("a", TypeError),
+        (True, TypeError),
+    ]:
         with pytest.raises(error):
             ct.launch(None, grid, double, (x, x))
     with pytest.raises(TypeError, match="decorated with @kernel"):
@@ -176,7 +186,9 @@ def test_failed_assertion_surfaces(run: Any) -> None:
         assert ct.bid(0) < 5
 
     run(kernel, (2,), np.zeros(8, np.int32))
-    with pytest.raises(epitaxy.DeviceError, match=r"test_tile_arguments.py:\d+.*no negative numbers|no negative numbers"):
+    with pytest.raises(
+        epitaxy.DeviceError, match=r"test_tile_arguments.py:\d+.*no negative numbers|no negative numbers"
+    ):
         run(kernel, (2,), np.array([0, 0, 0, 0, 1, -2, 3, 4], np.int32))
     run(kernel, (2,), np.zeros(8, np.int32))
 

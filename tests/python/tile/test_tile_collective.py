@@ -123,7 +123,17 @@ def test_reduce_of_a_tuple(run: Any, rng: np.random.Generator) -> None:
     assert out.tolist() == [x, y]
 
 
-@pytest.mark.parametrize(("inner", "acc"), [("float32", "float32"), ("float64", "float64"), ("float16", "float32"), ("bfloat16", "float32"), ("int8", "int32"), ("uint8", "int32")])  # noqa: E501
+@pytest.mark.parametrize(
+    ("inner", "acc"),
+    [
+        ("float32", "float32"),
+        ("float64", "float64"),
+        ("float16", "float32"),
+        ("bfloat16", "float32"),
+        ("int8", "int32"),
+        ("uint8", "int32"),
+    ],
+)
 def test_mma(run: Any, rng: np.random.Generator, inner: str, acc: str) -> None:
     d = np.dtype(ml_dtypes.bfloat16) if inner == "bfloat16" else np.dtype(inner)
     a, b = (rng.integers(-3 if d.kind != "u" else 0, 4, s).astype(d) for s in ((16, 8), (8, 12)))
@@ -131,7 +141,10 @@ def test_mma(run: Any, rng: np.random.Generator, inner: str, acc: str) -> None:
     np.testing.assert_array_equal(out, a.astype(np.float64) @ b.astype(np.float64) + 5)
 
 
-@pytest.mark.parametrize(("s", "t"), [((3, 4), (4, 5)), ((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 5)), ((2, 3, 4), (4, 5)), ((2, 3, 4), (2, 4, 5))])  # noqa: E501
+@pytest.mark.parametrize(
+    ("s", "t"),
+    [((3, 4), (4, 5)), ((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 5)), ((2, 3, 4), (4, 5)), ((2, 3, 4), (2, 4, 5))],
+)
 def test_matmul_shapes(run: Any, rng: np.random.Generator, s: tuple[int, ...], t: tuple[int, ...]) -> None:
     a, b = (rng.integers(-4, 5, n).astype(np.float32) for n in (s, t))
     expected = np.asarray(a @ b)
@@ -179,7 +192,12 @@ def test_shapes(run: Any, rng: np.random.Generator, name: str, dtype: str) -> No
 
 
 def test_insert_replaces_a_part(run: Any) -> None:
-    out = apply(run, lambda t: t.insert((1, 0), ct.full((2, 2), 99, ct.int32)), np.zeros((4, 4), np.int32), np.zeros((4, 4), np.int32))  # noqa: E501
+    out = apply(
+        run,
+        lambda t: t.insert((1, 0), ct.full((2, 2), 99, ct.int32)),
+        np.zeros((4, 4), np.int32),
+        np.zeros((4, 4), np.int32),
+    )
     expected = np.zeros((4, 4), np.int32)
     expected[2:4, 0:2] = 99
     np.testing.assert_array_equal(out, expected)
@@ -188,7 +206,9 @@ def test_insert_replaces_a_part(run: Any) -> None:
 def test_take_permutes_by_index(run: Any, rng: np.random.Generator) -> None:
     x = rng.integers(0, 100, 10).astype(np.float32)
     index = rng.permutation(10).astype(np.int32)
-    np.testing.assert_array_equal(apply(run, lambda t, i: ct.take(t, i, 0), np.zeros(10, np.float32), x, index), x[index])
+    np.testing.assert_array_equal(
+        apply(run, lambda t, i: ct.take(t, i, 0), np.zeros(10, np.float32), x, index), x[index]
+    )
 
 
 def test_creation(run: Any) -> None:

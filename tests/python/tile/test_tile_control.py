@@ -1,5 +1,6 @@
 """Control flow: each function below runs in a kernel and in Python, and must give the same numbers."""
 
+# ruff: noqa: SIM108, SIM201, B007
 from __future__ import annotations
 
 from typing import Any
@@ -283,7 +284,7 @@ def swap_in_loop(i: int, n: int) -> int:
 
 def boolean_operators(i: int, n: int) -> int:
     x = 0
-    if i > 3 and i < 12 or i == 20:
+    if (i > 3 and i < 12) or i == 20:
         x += 1
     if not (i % 2 == 0) and (i % 3 == 0 or i % 5 == 0):
         x += 10

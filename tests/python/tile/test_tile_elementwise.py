@@ -1,5 +1,6 @@
 """Elementwise functions of every dtype against NumPy."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,6 @@
 """Errors of kernels: each names the file and the line, shows it with a caret, and says what is accepted."""
 
+# ruff: noqa: SIM108, F841, SIM115
 from __future__ import annotations
 
 import re
@@ -60,11 +61,11 @@ def uses_match(x: Any) -> None:
 
 
 def uses_dict(x: Any) -> None:
-    y = {"a": 1}  # noqa: F841 # ERROR: a dict display is not supported
+    y = {"a": 1}  # ERROR: a dict display is not supported
 
 
 def uses_set(x: Any) -> None:
-    y = {1, 2}  # noqa: F841 # ERROR: a set display is not supported
+    y = {1, 2}  # ERROR: a set display is not supported
 
 
 def uses_yield(x: Any) -> Any:
@@ -72,14 +73,15 @@ def uses_yield(x: Any) -> Any:
 
 
 def uses_for_else(x: Any) -> None:
-    for _ in range(3):  # ERROR: `else` of a loop
-        pass
+    for k in range(3):  # ERROR: `else` of a loop
+        if ct.bid(0) == k:
+            break
     else:
-        pass
+        ct.store(x, (0,), 1)
 
 
 def uses_star_star(x: Any) -> None:
-    ct.load(x, **{"index": 0})  # noqa: PIE804 # ERROR: ** in a call
+    ct.load(x, **{"index": 0})  # ERROR: ** in a call
 
 
 def indexes_array(x: Any) -> None:
@@ -95,31 +97,31 @@ def assigns_attribute(x: Any) -> None:
 
 
 def adds_array(x: Any) -> None:
-    y = x + 1  # noqa: F841 # ERROR: load a tile first
+    y = x + 1  # ERROR: load a tile first
 
 
 def mixes_signs(x: Any) -> None:
-    y = ct.zeros(4, ct.int32) + ct.zeros(4, ct.uint32)  # noqa: F841 # ERROR: int32 and uint32 have no common type
+    y = ct.zeros(4, ct.int32) + ct.zeros(4, ct.uint32)  # ERROR: int32 and uint32 have no common type
 
 
 def mixes_halves(x: Any) -> None:
-    y = ct.zeros(4, ct.float16) * ct.zeros(4, ct.bfloat16)  # noqa: F841 # ERROR: float16 and bfloat16
+    y = ct.zeros(4, ct.float16) * ct.zeros(4, ct.bfloat16)  # ERROR: float16 and bfloat16
 
 
 def shapes_do_not_broadcast(x: Any) -> None:
-    y = ct.zeros((4, 2), ct.int32) + ct.zeros((4, 3), ct.int32)  # noqa: F841 # ERROR: [4, 2] and [4, 3]
+    y = ct.zeros((4, 2), ct.int32) + ct.zeros((4, 3), ct.int32)  # ERROR: [4, 2] and [4, 3]
 
 
 def shifts_float(x: Any) -> None:
-    y = ct.zeros(4, ct.float32) << 1  # noqa: F841 # ERROR: takes integers or bools
+    y = ct.zeros(4, ct.float32) << 1  # ERROR: takes integers or bools
 
 
 def constant_out_of_range(x: Any) -> None:
-    y = ct.zeros(4, ct.int8) + 300  # noqa: F841 # ERROR: 300 is out of range of int8
+    y = ct.zeros(4, ct.int8) + 300  # ERROR: 300 is out of range of int8
 
 
 def runtime_shape(x: Any) -> None:
-    y = ct.zeros(ct.bid(0), ct.int32)  # noqa: F841 # ERROR: compile-time integers
+    y = ct.zeros(ct.bid(0), ct.int32)  # ERROR: compile-time integers
 
 
 def tile_condition(x: Any) -> None:
@@ -129,7 +131,7 @@ def tile_condition(x: Any) -> None:
 
 def tile_and(x: Any) -> None:
     t = ct.load(x, (0,), (4,))
-    y = t > 0 and t < 1  # noqa: F841 # ERROR: must be a scalar
+    y = t > 0 and t < 1  # ERROR: must be a scalar
 
 
 def branch_types(x: Any) -> None:
@@ -185,7 +187,7 @@ def unknown_name(x: Any) -> None:
 
 def used_before_assignment(x: Any) -> None:
     ct.store(x, (0,), y)  # noqa: F821 # ERROR: used before it is assigned
-    y = 1  # noqa: F841
+    y = 1
 
 
 def unknown_function(x: Any) -> None:
@@ -231,11 +233,11 @@ def returns_a_value(x: Any) -> Any:  # ERROR: returns a value
 
 
 def host_math(x: Any) -> None:
-    import_free = np.exp(ct.zeros(4, ct.float32))  # noqa: F841 # ERROR: use ct.exp
+    import_free = np.exp(ct.zeros(4, ct.float32))  # ERROR: use ct.exp
 
 
 def tuple_by_runtime_index(x: Any) -> None:
-    y = (1, 2, 3)[ct.bid(0)]  # noqa: F841 # ERROR: must be known at compile time
+    y = (1, 2, 3)[ct.bid(0)]  # ERROR: must be known at compile time
 
 
 def unpacks_wrong(x: Any) -> None:
@@ -243,7 +245,7 @@ def unpacks_wrong(x: Any) -> None:
 
 
 def divides_by_zero(x: Any) -> None:
-    y = 1 // 0  # noqa: F841 # ERROR: raised ZeroDivisionError
+    y = 1 // 0  # ERROR: raised ZeroDivisionError
 
 
 def static_assertion(x: Any) -> None:
@@ -261,7 +263,7 @@ def effects_in_combiner(x: Any) -> None:
 
 
 def walrus_in_while(x: Any) -> None:
-    while (y := ct.bid(0)) > 1:  # noqa: F841 # ERROR: `:=` in the condition of a while
+    while (y := ct.bid(0)) > 1:  # ERROR: `:=` in the condition of a while
         pass
 
 

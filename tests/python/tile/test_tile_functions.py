@@ -1,5 +1,6 @@
 """Functions in kernels: helpers, inner functions, lambdas, closures, defaults; and what of them is captured."""
 
+# ruff: noqa: PLW0108
 from __future__ import annotations
 
 import functools

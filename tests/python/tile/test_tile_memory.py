@@ -1,5 +1,6 @@
 """Loads, stores, gathers, scatters, atomics and views."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 from typing import Any
@@ -152,7 +153,9 @@ def test_slice_clamps_and_bounds_accesses(run: Any) -> None:
 def test_num_tiles_and_num_blocks(run: Any) -> None:
     @ct.kernel
     def kernel(x: Any, y: Any) -> None:
-        ct.store(y, (0,), ct.num_tiles(x, 0, (4, 8)) * 100 + ct.num_tiles(x, 1, shape=(4, 8)) + ct.num_blocks(0) * 10000)
+        ct.store(
+            y, (0,), ct.num_tiles(x, 0, (4, 8)) * 100 + ct.num_tiles(x, 1, shape=(4, 8)) + ct.num_blocks(0) * 10000
+        )
 
     y = np.zeros(1, np.int32)
     run(kernel, (2,), np.zeros((42, 64)), y)
@@ -190,7 +193,12 @@ def test_gather_is_bounded_and_masked(run: Any) -> None:
     even = ok & (index % 2 == 0)
     np.testing.assert_array_equal(
         y.reshape(4, 8),
-        [np.where(ok, picked, 0), np.where(ok, picked, -7), np.where(even, picked, 5), np.where(ok, picked, np.arange(8))],
+        [
+            np.where(ok, picked, 0),
+            np.where(ok, picked, -7),
+            np.where(even, picked, 5),
+            np.where(ok, picked, np.arange(8)),
+        ],
     )
 
 

@@ -9,7 +9,6 @@ import pytest
 
 import epitaxy.tile as ct
 
-
 F16 = lambda: ct.zeros(4, ct.float16)  # noqa: E731
 I8 = lambda: ct.zeros(4, ct.int8)  # noqa: E731
 I32 = lambda: ct.zeros(4, ct.int32)  # noqa: E731
@@ -199,7 +198,9 @@ def test_shapes_are_int64_where_the_array_is_large() -> None:
 
 def test_annotations_make_extents_constant(run: Any) -> None:
     @ct.kernel
-    def kernel(x: Annotated[ct.Array, ct.ArrayAnnotation(static_shape_dims=(0, -1), static_stride_dims=(0,))], out: Any) -> None:
+    def kernel(
+        x: Annotated[ct.Array, ct.ArrayAnnotation(static_shape_dims=(0, -1), static_stride_dims=(0,))], out: Any
+    ) -> None:
         ct.store(out, (0,), ct.sum(ct.load(x, (0, 0), x.shape)) + x.strides[0])
 
     for shape in [(4, 8), (2, 3)]:
