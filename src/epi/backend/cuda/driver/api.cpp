@@ -4,7 +4,8 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <mutex>
+
+#include "epi/base/fork.h"
 
 namespace epi::backend::cuda {
 namespace {
@@ -15,6 +16,7 @@ constexpr std::array kNames = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/l
 struct Loaded {
   Api api;
   Status status;
+  unsigned generation = fork_generation();
 };
 
 void* open_library(std::string& tried) {
@@ -57,7 +59,15 @@ const Loaded& loaded() {
 Result<const Api*> api() {
   const Loaded& l = loaded();
   if (!l.status.ok()) return l.status;
+  EPI_RETURN_IF_ERROR(check_process());
   return &l.api;
+}
+
+Status check_process() {
+  if (fork_generation() == loaded().generation) return ok_status();
+  return device_error(
+      "this process was forked after CUDA had started in its parent, and a CUDA context does not survive fork; start "
+      "children with the spawn method (multiprocessing.set_start_method(\"spawn\")), or fork before the first use of a GPU");
 }
 
 Status check(CUresult result, const char* doing) {

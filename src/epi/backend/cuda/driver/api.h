@@ -86,6 +86,9 @@ struct Api {
 /// Opens libcuda and initialises it once. The error says what was tried.
 Result<const Api*> api();
 
+/// kDevice in a child that was forked after the driver had started: its contexts are lost there. Costs a load.
+Status check_process();
+
 /// ok() for kSuccess; else kDevice (kOutOfMemory for the driver's out of memory) with the driver's name and text of the
 /// error and what was being done.
 Status check(CUresult result, const char* doing);

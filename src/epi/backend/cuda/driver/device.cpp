@@ -56,6 +56,7 @@ Status GpuDevice::read_info(int ordinal) {
 }
 
 Result<device::MemoryInfo> GpuDevice::memory_info() {
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   device::MemoryInfo m;
   EPI_RETURN_IF_ERROR(check(api_.MemGetInfo(&m.free_bytes, &m.total_bytes), "reading the GPU's free memory"));
@@ -66,6 +67,7 @@ CUstream GpuDevice::stream_or_internal(device::QueueHandle queue) const { return
 
 Result<void*> GpuDevice::allocate(device::MemoryKind kind, std::size_t size_bytes, device::QueueHandle queue) {
   if (size_bytes == 0) return invalid_argument("allocate: 0 bytes; a block has at least 1");
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   if (kind != device::MemoryKind::kDevice) {
     void* p = nullptr;
@@ -79,6 +81,7 @@ Result<void*> GpuDevice::allocate(device::MemoryKind kind, std::size_t size_byte
 }
 
 Status GpuDevice::deallocate(device::MemoryKind kind, void* ptr, std::size_t, device::QueueHandle queue) {
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   if (kind == device::MemoryKind::kDevice)
     return check(api_.MemFreeAsync(address(ptr), stream_or_internal(queue)), "freeing GPU memory");
@@ -90,6 +93,7 @@ Status GpuDevice::copy(device::QueueHandle queue, void* dst, const void* src, st
                        device::CopyKind kind) {
   if (!queue) return invalid_argument("copy: needs a queue; got none");
   if (size_bytes == 0) return ok_status();
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   const CUstream stream = stream_of(queue);
   switch (kind) {
@@ -109,6 +113,7 @@ Status GpuDevice::fill(device::QueueHandle queue, void* dst, const void* pattern
                        std::size_t count) {
   if (!queue) return invalid_argument("fill: needs a queue; got none");
   if (count == 0) return ok_status();
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   const CUstream stream = stream_of(queue);
   std::uint32_t words[4] = {};

@@ -37,6 +37,7 @@ int swizzle_code(std::uint32_t bytes) { return bytes == 32 ? 1 : bytes == 64 ? 2
 }  // namespace
 
 Result<std::string> GpuDevice::assemble(std::string_view text) {
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   std::vector<char> errors(kLogBytes, '\0');
   std::string source(text);  // the linker reads a terminated string
@@ -59,6 +60,7 @@ Result<std::string> GpuDevice::assemble(std::string_view text) {
 Result<device::ModuleHandle> GpuDevice::load_module(const device::ModuleImage& image) {
   if (image.bytes.empty() || image.host)
     return invalid_argument("load_module: a GPU module is bytes (a cubin); got host code or nothing");
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   auto module = std::make_unique<LoadedModule>();
   EPI_RETURN_IF_ERROR(
@@ -68,6 +70,7 @@ Result<device::ModuleHandle> GpuDevice::load_module(const device::ModuleImage& i
 }
 
 Status GpuDevice::unload_module(device::ModuleHandle module) {
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   std::unique_ptr<LoadedModule> loaded(static_cast<LoadedModule*>(module.ptr));
   const Status idle = check(api_.CtxSynchronize(), "unloading a GPU module");  // its kernels may still run
@@ -76,6 +79,7 @@ Status GpuDevice::unload_module(device::ModuleHandle module) {
 }
 
 Result<device::KernelHandle> GpuDevice::get_kernel(device::ModuleHandle module, std::shared_ptr<const KernelInfo> info) {
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   auto& loaded = *static_cast<LoadedModule*>(module.ptr);
   auto kernel = std::make_unique<LoadedKernel>();

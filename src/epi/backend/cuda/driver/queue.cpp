@@ -14,6 +14,7 @@ constexpr std::size_t kRecordsPerBlock = 256;
 }  // namespace
 
 Queue::~Queue() {
+  if (!check_process().ok()) return;  // a forked child has no context to give anything back to
   ContextScope scope(api_, context_);
   if (ticket_) api_.MemFreeAsync(ticket_, stream_);
   api_.StreamSynchronize(stream_);

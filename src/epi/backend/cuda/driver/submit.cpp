@@ -30,6 +30,7 @@ Status check_dispatch(const device::Dispatch& d, const KernelInfo& info) {
 }  // namespace
 
 Result<device::QueueHandle> GpuDevice::create_queue(const device::QueueOptions& options) {
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   CUstream stream = nullptr;
   EPI_RETURN_IF_ERROR(check(api_.StreamCreateWithPriority(&stream, kStreamNonBlocking, options.high_priority ? -1 : 0),
@@ -50,6 +51,7 @@ Status GpuDevice::submit(device::QueueHandle handle, const device::Dispatch& d) 
   const KernelInfo& info = *kernel.info;
   EPI_RETURN_IF_ERROR(check_dispatch(d, info));
   if (d.grid[0] == 0 || d.grid[1] == 0 || d.grid[2] == 0) return ok_status();
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   Queue& queue = *queue_of(handle);
   std::uint64_t own[kMaxSlots];  // values of the slots that this driver fills
@@ -92,6 +94,7 @@ Status GpuDevice::submit(device::QueueHandle handle, const device::Dispatch& d) 
 
 Status GpuDevice::host_call(device::QueueHandle queue, device::HostFunction function, void* argument) {
   if (!queue) return no_queue("host_call");
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   return check(api_.LaunchHostFunc(queue_of(queue)->stream(), function, argument), "queueing a host call");
 }
@@ -101,6 +104,7 @@ Status GpuDevice::wait_events(device::QueueHandle queue, std::span<const device:
   if (!queue) return no_queue("wait_events");
   if (mode == device::WaitMode::kAny && !events.empty())
     return unsupported("wait_events: waiting for any of several events; CUDA streams wait for all");
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   for (device::EventHandle e : events)
     EPI_RETURN_IF_ERROR(check(api_.StreamWaitEvent(queue_of(queue)->stream(), event_of(e).event, 0), "waiting for an event"));
@@ -109,6 +113,7 @@ Status GpuDevice::wait_events(device::QueueHandle queue, std::span<const device:
 
 Status GpuDevice::synchronise(device::QueueHandle handle) {
   if (!handle) return no_queue("synchronise");
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   Queue& queue = *queue_of(handle);
   EPI_RETURN_IF_ERROR(check(api_.StreamSynchronize(queue.stream()), "waiting for the queue"));
@@ -118,6 +123,7 @@ Status GpuDevice::synchronise(device::QueueHandle handle) {
 
 Result<bool> GpuDevice::is_idle(device::QueueHandle queue) {
   if (!queue) return no_queue("is_idle");
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   const CUresult r = api_.StreamQuery(queue_of(queue)->stream());
   if (r == kErrorNotReady) return false;
@@ -126,6 +132,7 @@ Result<bool> GpuDevice::is_idle(device::QueueHandle queue) {
 }
 
 Result<device::EventHandle> GpuDevice::create_event(const device::EventOptions& options) {
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   auto event = std::make_unique<Event>();
   event->timed = options.timed;
@@ -134,6 +141,7 @@ Result<device::EventHandle> GpuDevice::create_event(const device::EventOptions& 
 }
 
 Status GpuDevice::destroy_event(device::EventHandle handle) {
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   std::unique_ptr<Event> event(static_cast<Event*>(handle.ptr));
   return check(api_.EventDestroy(event->event), "destroying an event");
@@ -141,6 +149,7 @@ Status GpuDevice::destroy_event(device::EventHandle handle) {
 
 Status GpuDevice::record(device::EventHandle handle, device::QueueHandle queue) {
   if (!queue) return no_queue("record");
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   Event& event = event_of(handle);
   std::lock_guard lock(event.mutex);
@@ -152,6 +161,7 @@ Status GpuDevice::record(device::EventHandle handle, device::QueueHandle queue) 
 }
 
 Status GpuDevice::wait(device::EventHandle handle) {
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   Event& event = event_of(handle);
   EPI_RETURN_IF_ERROR(check(api_.EventSynchronize(event.event), "waiting for an event"));
@@ -164,6 +174,7 @@ Status GpuDevice::wait(device::EventHandle handle) {
 }
 
 Result<bool> GpuDevice::is_done(device::EventHandle handle) {
+  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   const CUresult r = api_.EventQuery(event_of(handle).event);
   if (r == kErrorNotReady) return false;
