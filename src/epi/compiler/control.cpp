@@ -127,7 +127,7 @@ void Emitter::assign(llvm::ArrayRef<mlir::Value> values, llvm::ArrayRef<Buffer> 
       for (mlir::Value v : from) chunk.push_back(pull(v, pos));
       for (auto [b, v] : llvm::zip(to, chunk)) write(b, pos, v);
     });
-    barrier();
+    if (llvm::any_of(to, [](const Buffer& b) { return b.home < 0; })) barrier();
     return;
   }
   llvm::SmallVector<Buffer, 4> fresh;

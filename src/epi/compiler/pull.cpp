@@ -196,7 +196,7 @@ void Emitter::write_walked(const Walk& walk, const Pos& pos) {
 void Emitter::walked(const Walk& walk) {
   if (walk.written.empty()) return;
   for (mlir::Value v : walk.written) buffers_[v] = storage_[v];
-  barrier();
+  if (llvm::any_of(walk.written, [&](mlir::Value v) { return storage_[v].home < 0; })) barrier();
 }
 
 void Emitter::versioned(llvm::ArrayRef<mlir::Operation*> accesses, llvm::ArrayRef<const Access*> extra,

@@ -40,6 +40,10 @@ class Emitter {
   void load_operand(const GemmOperand& o, Value* map, Value* dst, Value* bar, Value* row, Value* k);
   void consume(Value* consumer);
   LlvmValues multiply_sub(RingAt& at, Value* trips, Value* consumer);
+  /// After the last multiplication nothing is loaded any more, and the ring holds all accumulators.
+  [[nodiscard]] bool ring_is_free() const {
+    return s_.subs_m * s_.subs_n == 1 && s_.acc_regs() * s_.consumers * 128 * 4 <= s_.bar_offset;
+  }
   RingAt advance(const RingAt& at);
   LlvmValues over_subs(const LlvmValues& state, const std::function<LlvmValues(Value*, const LlvmValues&)>& body);
 
@@ -134,7 +138,7 @@ void Emitter::consume(Value* consumer) {
     row = b.CreateAdd(row, b.CreateAdd(b.CreateMul(warp, i32(16)), b.CreateLShr(lane, 2)));
     Value* col = b.CreateMul(b.CreateUDiv(sub, i32(s_.subs_m)), i32(s_.sub_n));
     col = b.CreateAdd(col, b.CreateShl(b.CreateAnd(lane, i32(3)), 1));
-    program_.finish(b, {row, col, acc});
+    program_.finish(b, {row, col, acc, ring_is_free() ? ring_ : nullptr, b.CreateSub(ptx.tid(), i32(128))});
     return LlvmValues{at.slot, at.phase};
   });
 }

@@ -23,6 +23,8 @@ struct GemmFragment {
   llvm::Value* row;  ///< i32
   llvm::Value* col;  ///< i32, even
   LlvmValues acc;
+  llvm::Value* free_shared = nullptr;  ///< i32: 4 bytes for each accumulator of the consumers; null where there is none
+  llvm::Value* thread = nullptr;       ///< i32: number among the consumers
 };
 
 /// What the tile program says around the multiplication. `b` is where code goes; each call may come several times.

@@ -71,7 +71,13 @@ void MatchedGemm::finish(llvm::IRBuilder<>& b, const GemmFragment& fragment) {
         fragments.push_back({row, b.CreateAdd(fragment.col, e.i32(8 * j)), fragment.acc[at], fragment.acc[at + 1]});
       }
     }
-  for (tile::StoreOp store : m_.stores) store_fragments(e, store, m_.loop.getResult(0), fragments);
+  FragmentShelf shelf{fragment.free_shared, fragment.thread, m_.shape.consumers * 128, 1, {}};
+  shelf.place = [&](Value* index) {
+    Value* line = b.CreateUDiv(index, e.i32(groups));
+    Value* row = b.CreateAdd(b.CreateShl(b.CreateLShr(line, 1), 6), b.CreateShl(b.CreateAnd(line, e.i32(1)), 3));
+    return std::pair{b.CreateAdd(fragment.row, row), b.CreateAdd(fragment.col, b.CreateShl(b.CreateURem(index, e.i32(groups)), 3))};
+  };
+  for (tile::StoreOp store : m_.stores) store_fragments(e, store, m_.loop.getResult(0), fragments, shelf);
 }
 
 bool GpuEmitter::emit_special(mlir::Operation* op) {

@@ -13,6 +13,17 @@ using llvm::Value;
 
 constexpr std::int64_t kLoopUnroll = 4;
 
+/// Becomes tens of instructions an element.
+bool is_heavy(mlir::Operation* op) {
+  using U = tile::UnaryKind;
+  using B = tile::BinaryKind;
+  if (auto u = mlir::dyn_cast<tile::UnaryOp>(op))
+    return u.getKind() >= U::k_exp && u.getKind() <= U::k_erf && u.getKind() != U::k_sqrt;
+  if (auto x = mlir::dyn_cast<tile::BinaryOp>(op))
+    return llvm::is_contained({B::k_pow, B::k_atan2, B::k_hypot, B::k_logaddexp, B::k_mod, B::k_floordiv}, x.getKind());
+  return false;
+}
+
 compiler::AnalysisOptions analysis_options(const Plan& plan) {
   compiler::AnalysisOptions o;
   o.store_loads_of_many_roots = plan.keep_loads;
@@ -25,6 +36,7 @@ compiler::AnalysisOptions analysis_options(const Plan& plan) {
 GpuEmitter::GpuEmitter(llvm::Module& module, mlir::func::FuncOp kernel, KernelInfo& info, const Plan& plan)
     : Emitter(module, kernel, info, analysis_options(plan)), plan_(plan), ptx_(b_),
       private_(choose_private(kernel, plan, analysis())) {
+  kernel.walk([&](mlir::Operation* op) { heavy_ = heavy_ || is_heavy(op); });
   if (plan.mma_loop) mma_loop_ = std::make_unique<MmaLoop>(*this, *plan.mma_loop);
 }
 
@@ -167,11 +179,16 @@ void GpuEmitter::for_rounds(std::int64_t begin, std::int64_t rounds, std::int64_
       body(b_.CreateAdd(base, i32(from + r * per)));
     }
   };
+  // The version for tiles at an edge is rare: its code is kept small, where no chunk must be known by its number.
+  // So is long code for a chunk, whose time hides the loop's.
+  const bool compact = rolled() || (heavy_ && private_.empty());
+  if (compact) limit = 1;
   if (rounds <= limit) return unrolled(i32(0), begin, rounds);
-  const std::int64_t looped = rounds / kLoopUnroll * kLoopUnroll;
+  const std::int64_t unroll = compact ? 1 : kLoopUnroll;
+  const std::int64_t looped = rounds / unroll * unroll;
   Value* to = i32(begin + looped * per);
-  Loop loop = begin_loop(i32(begin), to, i32(per * kLoopUnroll));
-  unrolled(loop.index, 0, kLoopUnroll);
+  Loop loop = begin_loop(i32(begin), to, i32(per * unroll));
+  unrolled(loop.index, 0, unroll);
   end_loop(loop);
   unrolled(i32(0), begin + looped * per, rounds - looped);
 }
@@ -185,6 +202,7 @@ void GpuEmitter::for_chunks(llvm::ArrayRef<std::int64_t> shape, unsigned lanes, 
   std::int64_t count = 1;
   for (std::int64_t e : shape) count *= e;
   while (lanes > 1 && count % lanes != 0) lanes /= 2;
+  if (rolled()) lanes = 1;
   const std::int64_t per = static_cast<std::int64_t>(plan_.threads) * lanes;
   const bool by_warps = plan_.by_warps(count) && lanes == plan_.lanes(count);
   const std::int64_t stride = by_warps ? 32 * lanes : per;  // from one chunk of a thread to its next

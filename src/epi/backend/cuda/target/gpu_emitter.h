@@ -87,6 +87,7 @@ class GpuEmitter final : public compiler::Emitter {
   /// `v` is kept in registers, chunk by chunk.
   [[nodiscard]] bool is_private(mlir::Value v) const { return private_.contains(v); }
   Ptx& ptx() { return ptx_; }
+  [[nodiscard]] bool at_edge() const { return checked_; }  ///< emitting the version that tests bounds
   /// Rounds of a tile that is spread `per` elements at a time: unrolled or looped, with the index of each round's start.
   void for_rounds(std::int64_t begin, std::int64_t rounds, std::int64_t per, llvm::function_ref<void(llvm::Value*)> body,
                   std::int64_t unrolled = 8);
@@ -127,6 +128,7 @@ class GpuEmitter final : public compiler::Emitter {
  private:
   friend class MatchedGemm;
   friend class MmaLoop;
+  [[nodiscard]] bool rolled() const { return checked_ && private_.empty(); }
   [[nodiscard]] bool meets_others(mlir::Operation* effect);
   const Plan& plan_;
   Ptx ptx_;
@@ -141,6 +143,7 @@ class GpuEmitter final : public compiler::Emitter {
   std::vector<llvm::SmallVector<Registers>> homes_;       ///< by number: registers of each chunk
   llvm::DenseMap<llvm::Value*, std::int64_t> chunk_of_;   ///< by Pos::index of chunk loops
   std::unique_ptr<MmaLoop> mma_loop_;
+  bool heavy_ = false;  ///< the kernel has long code for each element
   int ticket_slot_ = -1;
   int map_slots_ = -1;      ///< of the first of two tensor maps
   bool gemm_done_ = false;    ///< its loop has been emitted, and with it what follows
