@@ -1,4 +1,5 @@
-"""lit for IR tests: `epi-opt` parses, verifies, runs passes and prints; FileCheck reads what it printed."""
+"""lit for IR tests: `epi-opt` parses, verifies, runs passes and prints; `epi-compile` compiles and prints a stage;
+FileCheck reads what they printed."""
 
 import os
 import shutil
@@ -24,6 +25,7 @@ config.test_source_root = str(Path(__file__).parent)  # type: ignore[name-define
 config.test_exec_root = str(build / "lit")  # type: ignore[name-defined]  # noqa: F821
 config.substitutions += [  # type: ignore[name-defined]  # noqa: F821
     (r"\bepi-opt\b", _tool("epi-opt")),
+    (r"\bepi-compile\b", _tool("epi-compile")),
     (r"\bFileCheck\b", shutil.which("FileCheck-19") or str(llvm / "FileCheck")),
     (r"(?<![\w/])not(?= )", str(llvm / "not")),
 ]

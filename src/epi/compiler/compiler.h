@@ -68,7 +68,8 @@ const Target* find_target(std::string_view name);
 /// The names of all targets.
 std::vector<std::string> target_names();
 
-/// Compiles the module's kernel for options.target. Errors carry the op's location.
+/// Compiles the module's kernel for options.target. Brings the module to canonical form (ir/passes) and fixes its
+/// association, so that the module afterwards is the program that was compiled. Errors carry the op's location.
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options);
 Status assign_association(const ir::Module& module, const CompileOptions& options);
 

@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "epi/backend/cpu/target/ternary_logic.h"
+
 namespace epi::cpu {
 namespace {
 
@@ -47,6 +49,7 @@ bool host_has_v3() {
 }
 
 bool emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind, llvm::SmallVectorImpl<char>& out) {
+  part_logic_from_selects(module);
   llvm::legacy::PassManager passes;
   llvm::raw_svector_ostream stream(out);
   passes.add(new llvm::TargetLibraryInfoWrapperPass(llvm::TargetLibraryInfoImpl(machine.getTargetTriple())));

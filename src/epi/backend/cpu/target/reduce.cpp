@@ -89,33 +89,40 @@ Tuple CpuEmitter::Fold::in_registers() {
   llvm::SmallVector<Tuple, 8> acc;
   const std::int64_t rounds = steps / width;
   std::int64_t next = 0;
-  if (rounds < 2) {
-    for (; next < std::min(width, steps); ++next) {
+  // A heavy body is emitted once: a round's values pass through scratch.
+  const bool strip = e.heavy_ && std::min(width, steps) > 1;
+  llvm::SmallVector<Buffer, 2> scratch;
+  if (strip)
+    for (DType d : dtypes) scratch.push_back(e.make_buffer(d, std::min(width, steps) * lanes));
+  auto round = [&](llvm::Value* first, std::int64_t count, llvm::function_ref<void(std::size_t, const Tuple&)> use) {
+    auto step = [&](llvm::Value* a) { return pull(at(e.b_.CreateAdd(first, a, "", true, true))); };
+    if (strip)
+      e.for_range(0, count, 1, [&](llvm::Value* a) {
+        for (auto [b, v] : llvm::zip(scratch, step(a)))
+          e.write(b, e.Emitter::at(e.b_.CreateMul(a, e.constant_index(lanes)), lanes, lanes), v);
+      });
+    for (std::int64_t a = 0; a < count; ++a) {
       Scope scope(e);
-      acc.push_back(pull(at(e.constant_index(next))));
+      Tuple x;
+      if (strip)
+        for (const Buffer& b : scratch) x.push_back(e.read(b, e.Emitter::at(a * lanes, lanes)));
+      else
+        x = step(e.constant_index(a));
+      use(static_cast<std::size_t>(a), x);
     }
+  };
+  if (rounds < 2) {
+    next = std::min(width, steps);
+    round(e.constant_index(0), next, [&](std::size_t, const Tuple& x) { acc.push_back(x); });
   } else {
     for (std::int64_t a = 0; a < width; ++a) acc.push_back(start());
     Loop loop = e.begin_loop(e.constant_index(0), e.constant_index(rounds * width), e.constant_index(width), flat(acc));
     unflat(llvm::MutableArrayRef<Tuple>(acc), loop.carried);
     llvm::Value* first = e.b_.CreateICmpEQ(loop.index, e.constant_index(0));
-    auto step = [&](llvm::Value* a) { return pull(at(e.b_.CreateAdd(loop.index, a, "", true, true))); };
-    llvm::SmallVector<Buffer, 2> round;  // a heavy body is emitted once: a round's values pass through scratch
-    const bool strip = e.heavy_ && width > 1;
-    if (strip) {
-      for (DType d : dtypes) round.push_back(e.make_buffer(d, width * lanes));
-      e.for_range(0, width, 1, [&](llvm::Value* a) {
-        for (auto [b, v] : llvm::zip(round, step(a))) e.write(b, e.Emitter::at(e.b_.CreateMul(a, e.constant_index(lanes)), lanes, lanes), v);
-      });
-    }
-    for (std::int64_t a = 0; a < width; ++a) {
-      Scope scope(e);
-      Tuple x;
-      if (strip) for (const Buffer& b : round) x.push_back(e.read(b, e.Emitter::at(a * lanes, lanes)));
-      else x = step(e.constant_index(a));
-      const Tuple folded = combine(acc[static_cast<std::size_t>(a)], x);
-      acc[static_cast<std::size_t>(a)] = exact() ? folded : select(first, x, folded);
-    }
+    round(loop.index, width, [&](std::size_t a, const Tuple& x) {
+      const Tuple folded = combine(acc[a], x);
+      acc[a] = exact() ? folded : select(first, x, folded);
+    });
     e.end_loop(loop, flat(acc));
     unflat(llvm::MutableArrayRef<Tuple>(acc), loop.results);
     next = rounds * width;

@@ -21,7 +21,7 @@ using compiler::CompileOptions;
 
 /// Bytes of accumulators that a reduce folds into: enough vectors to hide the latency of an add, on any level, so that
 /// the bits do not depend on the level.
-constexpr std::int64_t kFoldBytes = 128;
+constexpr std::int64_t kFoldBytes = 256;
 /// Folds beside the axis hold a vector each already.
 constexpr std::int64_t kFoldLanesAcross = 4;
 
