@@ -103,6 +103,15 @@ TEST(Scan, EveryShapeAxisSegmentAndDirection) {
           }, false);
 }
 
+TEST(Scan, LongOnesGoSideBySide) {
+  for (const Shape& shape : {Shape{1024}, {4096}, {3, 512}, {1000}})
+    for (DType d : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kComplex64, DType::kUInt8})
+      check_whole(d, shape, d, shape, [&](Builder& b, Value x) {
+        const Values v = {x};
+        return b.scan(Combine::k_add, v, static_cast<int>(shape.size()) - 1)[0];
+      }, false);
+}
+
 TEST(Scan, KindsAndDTypes) {
   for (DType d : {DType::kInt8, DType::kInt64, DType::kFloat16, DType::kFloat64, DType::kComplex64})
     for (Combine k : {Combine::k_add, Combine::k_mul})

@@ -25,6 +25,9 @@ constexpr std::int64_t kFoldBytes = 256;
 /// Folds beside the axis hold a vector each already.
 constexpr std::int64_t kFoldLanesAcross = 4;
 
+/// Scans from this length on are cut into 32 segments, whose chains of additions overlap.
+constexpr std::int64_t kSideBySide = 512;
+
 class Clock {
  public:
   explicit Clock(std::vector<compiler::StageTime>& times) : times_(times) {}
@@ -68,7 +71,7 @@ class CpuTarget final : public compiler::Target {
         reduce.setLanesAttr(b.getI64IntegerAttr(lanes_of(reduce)));
       if (auto scan = mlir::dyn_cast<tile::ScanOp>(op); scan && !scan.getSegment()) {
         const std::int64_t n = tile::shape_of(scan.getSources()[0].getType())[scan.getAxis()];
-        scan.setSegmentAttr(b.getI64IntegerAttr(std::max<std::int64_t>(n, 1)));
+        scan.setSegmentAttr(b.getI64IntegerAttr(n >= kSideBySide && n % 32 == 0 ? n / 32 : std::max<std::int64_t>(n, 1)));
       }
     });
     return {};
