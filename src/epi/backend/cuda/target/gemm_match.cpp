@@ -181,9 +181,10 @@ namespace {
 
 /// A grid of warps whose parts are whole fragments of 16 x 8, as square as can be, and small enough for registers.
 bool choose_warps(MmaLoopMatch& m, std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t kMaxAccumulators = 128;
+  constexpr std::int64_t kGoodAccumulators = 64;  ///< a thread; twice as many still work, with spills at 512 threads
   for (m.threads = 128; m.threads <= 512; m.threads *= 2) {
-    if (rows * columns / m.threads > kMaxAccumulators) continue;
+    const std::int64_t accumulators = rows * columns / m.threads;
+    if (accumulators > (m.threads == 512 ? 2 : 1) * kGoodAccumulators) continue;
     std::int64_t best = INT64_MAX;
     const unsigned warps = m.threads / 32;
     for (unsigned across = 1; across <= warps; across *= 2) {

@@ -52,6 +52,8 @@ class Lookback {
   Value* wait_for_prefix(llvm::ArrayRef<Value*> predecessors, llvm::ArrayRef<Value*> exists,
                          llvm::ArrayRef<GpuEmitter::Registers> values, const GpuEmitter::Registers& flags);
   Tuple by_thread(Value* item, const Tuple& own);
+  void walk_back(Value* item, const GpuEmitter::Registers& before);
+  void walk_back_and_forward(Value* item, const GpuEmitter::Registers& before);
 
   GpuEmitter& e;
   llvm::IRBuilder<>& b;
@@ -190,35 +192,77 @@ Tuple Lookback::by_thread(Value* item, const Tuple& own) {
             publish(item, own, kAggregate);
             return LlvmValues{};
           });
-  const auto at = e.make_registers({DType::kInt32}, 1);
-  const auto flag = e.make_registers({DType::kInt32}, 1);
   e.if_then(b.CreateNot(first), [&] {
-    // Back to the nearest prefix; every predecessor has at least its aggregate on the way.
-    e.put(at, {Vec{b.CreateSub(program_, e.i32(1))}});
-    Tuple value;
-    emit_while(b, [&] {
-      Value* seen = flag_of(e.get(at)[0].re, item, value);
-      e.put(flag, {Vec{seen}});
-      if (single_word_) e.put(before, value);
-      Value* back = b.CreateSelect(b.CreateICmpEQ(seen, e.i32(kAggregate)), e.i32(1), e.i32(0));
-      e.put(at, {Vec{b.CreateSub(e.get(at)[0].re, back)}});
-      return b.CreateICmpNE(seen, e.i32(kPrefix));
-    });
-    if (!single_word_) e.put(before, value_of(e.get(at)[0].re, item, e.i32(kPrefix)));
-    // Forward again; a prefix that has appeared since replaces the fold, and is the same bits.
-    Value* start = b.CreateAdd(e.get(at)[0].re, e.i32(1));
-    e.if_then(b.CreateICmpULT(start, program_), [&] {
-      auto loop = e.begin_loop(start, program_, e.i32(1));
-      Tuple next;
-      Value* seen = flag_of(loop.index, item, next);
-      if (!single_word_) next = value_of(loop.index, item, seen);
-      const Tuple folded = f.combine(e.get(before), next);
-      e.put(before, e.select_tuple(b.CreateICmpEQ(seen, e.i32(kPrefix)), next, folded));
-      e.end_loop(loop);
-    });
+    if (single_word_ && f.exact())
+      walk_back(item, before);
+    else
+      walk_back_and_forward(item, before);
     publish(item, f.combine(e.get(before), own), kPrefix);
   });
   return e.get(before);
+}
+
+/// To the nearest prefix, folding on the way: for combiners whose bits do not depend on the order. Four predecessors at a
+/// time, so that their loads overlap; those after the first that is not there yet wait for the next turn.
+void Lookback::walk_back(Value* item, const GpuEmitter::Registers& before) {
+  constexpr std::int64_t kAhead = 4;
+  const auto at = e.make_registers({DType::kInt32}, 1);
+  e.put(at, {Vec{b.CreateSub(program_, e.i32(1))}});
+  e.put(before, neutral());
+  emit_while(b, [&] {
+    Value* nearest = e.get(at)[0].re;
+    llvm::SmallVector<Value*> flags;
+    llvm::SmallVector<Tuple> values;
+    for (std::int64_t j = 0; j < kAhead; ++j) {
+      Value* program = b.CreateSub(nearest, e.i32(j));
+      Value* exists = b.CreateICmpSGE(program, e.i32(0));
+      Tuple value;
+      Value* flag = flag_of(b.CreateSelect(exists, program, e.i32(0)), item, value);
+      flags.push_back(b.CreateSelect(exists, flag, e.i32(0)));
+      values.push_back(value);
+    }
+    Tuple sum = e.get(before);
+    Value* going = b.getTrue();
+    Value* found = b.getFalse();
+    Value* steps = e.i32(0);
+    for (auto [flag, value] : llvm::zip(flags, values)) {
+      Value* taken = b.CreateAnd(going, b.CreateICmpNE(flag, e.i32(0)));
+      Value* last = b.CreateAnd(taken, b.CreateICmpEQ(flag, e.i32(kPrefix)));
+      sum = f.combine_if(taken, sum, value);
+      steps = b.CreateAdd(steps, b.CreateZExt(taken, b.getInt32Ty()));
+      found = b.CreateOr(found, last);
+      going = b.CreateAnd(taken, b.CreateNot(last));
+    }
+    e.put(before, sum);
+    e.put(at, {Vec{b.CreateSub(nearest, steps)}});
+    return b.CreateNot(found);
+  });
+}
+
+/// To the nearest prefix, then forward again, so that the fold goes from left to right.
+void Lookback::walk_back_and_forward(Value* item, const GpuEmitter::Registers& before) {
+  const auto at = e.make_registers({DType::kInt32}, 1);
+  e.put(at, {Vec{b.CreateSub(program_, e.i32(1))}});
+  emit_while(b, [&] {  // every predecessor has at least its aggregate on the way
+    Tuple value;
+    Value* seen = flag_of(e.get(at)[0].re, item, value);
+    if (single_word_) e.put(before, value);
+    Value* back = b.CreateSelect(b.CreateICmpEQ(seen, e.i32(kAggregate)), e.i32(1), e.i32(0));
+    e.put(at, {Vec{b.CreateSub(e.get(at)[0].re, back)}});
+    return b.CreateICmpNE(seen, e.i32(kPrefix));
+  });
+  if (!single_word_) e.put(before, value_of(e.get(at)[0].re, item, e.i32(kPrefix)));
+  // A prefix that has appeared since replaces the fold, and is the same bits.
+  Value* start = b.CreateAdd(e.get(at)[0].re, e.i32(1));
+  e.if_then(b.CreateICmpULT(start, program_), [&] {
+    auto loop = e.begin_loop(start, program_, e.i32(1));
+    Tuple next;
+    Value* seen = flag_of(loop.index, item, next);
+    if (!single_word_) next = value_of(loop.index, item, seen);
+    const Tuple folded = f.combine(e.get(before), next);
+    e.put(before, e.select_tuple(b.CreateICmpEQ(seen, e.i32(kPrefix)), next, folded));
+    e.end_loop(loop);
+  });
 }
 
 // -- one warp, 128 predecessors at a time --------------------------------------------------------------------------
