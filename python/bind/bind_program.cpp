@@ -30,12 +30,12 @@ struct WordsHash {
 /// What does not change from launch to launch.
 struct Program {
   runtime::Queue queue;
-  std::string name;            ///< for people
-  std::string key;             ///< decides the program besides the arguments' layout
-  std::vector<DType> views;    ///< dtypes of the view arguments, which come first
-  std::size_t outputs;         ///< so many views at the end are written
+  std::string name;          ///< for people
+  std::string key;           ///< decides the program besides the arguments' layout
+  std::vector<DType> views;  ///< dtypes of the view arguments, which come first
+  std::size_t outputs;       ///< so many views at the end are written
   std::vector<DType> scalars;
-  nb::callable build;          ///< list of ArgSpec -> Module
+  nb::callable build;  ///< list of ArgSpec -> Module
   std::unordered_map<Words, std::shared_ptr<const jit::Kernel>, WordsHash> kernels;
 };
 
@@ -92,7 +92,8 @@ void read_arguments(const Program& p, nb::handle views, nb::handle scalars, std:
     check(internal_error(p.name + ": a launch with other arguments than the program has"));
   out.resize(p.views.size() + p.scalars.size());
   for (std::size_t i = 0; i < p.views.size(); ++i)
-    read_view(PyTuple_GetItem(views.ptr(), static_cast<Py_ssize_t>(i)), p.views[i], i + p.outputs < p.views.size(), out[i]);
+    read_view(PyTuple_GetItem(views.ptr(), static_cast<Py_ssize_t>(i)), p.views[i], i + p.outputs < p.views.size(),
+              out[i]);
   for (std::size_t i = 0; i < p.scalars.size(); ++i)
     read_scalar(PyTuple_GetItem(scalars.ptr(), static_cast<Py_ssize_t>(i)), p.scalars[i], out[p.views.size() + i]);
   if (PyErr_Occurred()) nb::raise_python_error();
@@ -152,7 +153,8 @@ void bind_program(nb::module_& m) {
       .def("__init__",
            [](Program* p, const runtime::Queue& queue, std::string name, std::string key, const std::vector<int>& views,
               std::size_t outputs, const std::vector<int>& scalars, nb::callable build) {
-             new (p) Program{queue, std::move(name), std::move(key), dtypes(views), outputs, dtypes(scalars), std::move(build), {}};
+             new (p) Program{queue,   std::move(name), std::move(key),   dtypes(views),
+                             outputs, dtypes(scalars), std::move(build), {}};
            })
       .def("launch", &launch, nb::arg("programs"), nb::arg("views"), nb::arg("scalars"),
            "Queues so many programs on ((address, extents, strides), ...) and (number or bytes, ...).")

@@ -16,13 +16,18 @@ from epitaxy import _engine
 
 Device = _engine.Device
 
+_known: dict[str, Any] = {}  # one object a device, so that `is` tells devices apart
 _current: contextvars.ContextVar[Any] = contextvars.ContextVar("epitaxy_device")
 _cpu: Any = None
 
 
+def _the_one(found: Any) -> Any:
+    return _known.setdefault(found.label, found)
+
+
 def devices() -> list[Any]:
     """The devices that compute, the host first. Touches each driver that this build has."""
-    return list(_engine.devices())
+    return [_the_one(d) for d in _engine.devices()]
 
 
 def current_device() -> Any:
@@ -31,7 +36,7 @@ def current_device() -> Any:
     found = _current.get(None)
     if found is None:
         if _cpu is None:
-            _cpu = _engine.device("cpu")
+            _cpu = _the_one(_engine.device("cpu"))
         return _cpu
     return found
 
@@ -44,9 +49,9 @@ def as_device(device: str | Any | None) -> Any:
     if device is None:
         return current_device()
     if isinstance(device, str):
-        return _engine.device(device)
+        return _known.get(device) or _the_one(_engine.device(device))
     if isinstance(device, Device):
-        return device
+        return _the_one(device)
     raise TypeError(f"device: got {type(device).__name__}; accepted are a name such as 'cpu' or 'cuda:0', or a Device")
 
 

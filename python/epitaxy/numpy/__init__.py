@@ -40,9 +40,9 @@ from epitaxy.numpy._create import (
     zeros_like,
 )
 from epitaxy.numpy._linalg import dot, matmul
-from epitaxy.numpy._reduce import all, any, argmax, argmin, max, mean, min, prod, sum  # noqa: A004
+from epitaxy.numpy._reduce import all, any, argmax, argmin, max, mean, min, prod, sum
 from epitaxy.numpy._ufunc import FUNCTIONS as _FUNCTIONS
-from epitaxy.numpy._ufunc import clip, imag, real, round, where  # noqa: A004
+from epitaxy.numpy._ufunc import clip, imag, real, round, where
 
 globals().update(_FUNCTIONS)
 
@@ -59,7 +59,7 @@ empty empty_like expand_dims eye finfo flip float16 float32 float64 full full_li
 linspace matmul max mean min nan ndarray newaxis ones ones_like permute_dims pi prod random real reshape result_type
 round squeeze stack sum transpose uint16 uint32 uint64 uint8 where zeros zeros_like
 """
-__all__ = sorted([*_NAMES.split(), *_FUNCTIONS])  # noqa: PLE0605
+__all__ = sorted([*_NAMES.split(), *_FUNCTIONS])
 
 
 def __getattr__(name: str) -> Any:

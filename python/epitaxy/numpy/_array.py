@@ -10,7 +10,7 @@ import numpy as _np
 from epitaxy._device import as_device
 from epitaxy.numpy import _exec
 from epitaxy.numpy._elementwise import evaluate
-from epitaxy.numpy._expr import MAX_NODES, Leaf, Node, cast, linearise
+from epitaxy.numpy._expr import MAX_NODES, Leaf, Node, cast
 from epitaxy.numpy._layout import Shape, broadcast_strides, index, reshape_strides, row_major, size_of
 
 
@@ -33,8 +33,8 @@ class ndarray:
         self._node = node
         self._device = device
         if not isinstance(node, Leaf):
-            for leaf in linearise(node)[1]:
-                leaf.storage.watch(self)
+            for storage in node.storages:
+                storage.watch(self)
             if node.size_nodes > MAX_NODES:
                 self._compute()
 
@@ -135,7 +135,7 @@ class ndarray:
         return {
             "shape": leaf.shape,
             "typestr": self.dtype.str,
-            "data": (leaf.address, leaf.storage.readonly),
+            "data": (leaf.address, leaf.readonly or leaf.storage.readonly),
             "strides": strides,
             "version": 3,
         }
@@ -189,7 +189,7 @@ class ndarray:
     # -- views and copies
     def _view(self, shape: Shape, strides: Shape, offset: int) -> ndarray:
         leaf = self._leaf()
-        return ndarray(Leaf(leaf.storage, leaf.dtype, shape, strides, offset), self._device)
+        return ndarray(leaf.view(shape, strides, offset), self._device)
 
     def __getitem__(self, key: Any) -> ndarray:
         leaf = self._leaf()
@@ -197,19 +197,22 @@ class ndarray:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         leaf = self._leaf()
-        target = Leaf(leaf.storage, leaf.dtype, *index(leaf.shape, leaf.strides, leaf.offset, key))
+        target = leaf.view(*index(leaf.shape, leaf.strides, leaf.offset, key))
         self._assign(target, value)
 
     def _assign(self, target: Leaf, value: Any) -> None:
         from epitaxy.numpy._ufunc import as_node
 
-        if target.storage.readonly:
+        if target.readonly or target.storage.readonly:
             raise ValueError("assignment destination is read-only")
-        node = cast(as_node(value, self._device, self.dtype), self.dtype)
+        node = as_node(value, self._device, self.dtype)
         shape = node.shape
         extra = len(shape) - len(target.shape)
-        if extra > 0 and all(e == 1 for e in shape[:extra]) and isinstance(node, Leaf):
+        if extra > 0 and all(e == 1 for e in shape[:extra]):
+            if not isinstance(node, Leaf):
+                node = _exec.materialise(node, self._device)
             node = Leaf(node.storage, node.dtype, shape[extra:], node.strides[extra:], node.offset)
+        node = cast(node, self.dtype)
         try:
             broadcast_strides(node.shape, (0,) * len(node.shape), target.shape)
             fits = all(e in (1, t) for e, t in zip(reversed(node.shape), reversed(target.shape), strict=False))
@@ -218,7 +221,7 @@ class ndarray:
         if not fits or len(node.shape) > len(target.shape):
             raise ValueError(f"could not broadcast input array from shape {shape} into shape {target.shape}")
         target.storage.before_write()
-        if any(x.storage is target.storage for x in linearise(node)[1]):
+        if target.storage in node.storages:
             node = _exec.materialise(node, self._device)  # source and destination may overlap
         evaluate(node, target)
 
@@ -231,7 +234,7 @@ class ndarray:
         if strides is None:
             leaf = self._contiguous()
             strides = row_major(wanted)
-        return ndarray(Leaf(leaf.storage, leaf.dtype, wanted, strides, leaf.offset), self._device)
+        return ndarray(leaf.view(wanted, strides, leaf.offset), self._device)
 
     def ravel(self) -> ndarray:
         """One axis: a view where possible."""
@@ -251,7 +254,7 @@ class ndarray:
         return self._view(tuple(leaf.shape[a] for a in order), tuple(leaf.strides[a] for a in order), leaf.offset)
 
     @property
-    def T(self) -> ndarray:  # noqa: N802
+    def T(self) -> ndarray:
         """The transposed view."""
         return self.transpose()
 

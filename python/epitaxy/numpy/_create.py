@@ -13,7 +13,7 @@ from epitaxy.numpy import _exec
 from epitaxy.numpy._array import ndarray
 from epitaxy.numpy._elementwise import evaluate
 from epitaxy.numpy._emit import dtype_code
-from epitaxy.numpy._expr import Const, Leaf, Op
+from epitaxy.numpy._expr import Const, Op
 from epitaxy.numpy._layout import Shape, broadcast, broadcast_strides, normalise_axis
 
 
@@ -127,7 +127,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
     return ndarray(out, target)
 
 
-def linspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None, *, device: Any = None) -> ndarray:
+def linspace(
+    start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None, *, device: Any = None
+) -> ndarray:
     """`num` values from start to stop."""
     return array(_np.linspace(start, stop, num, endpoint, dtype=dtype), device=device)
 
@@ -168,7 +170,9 @@ def broadcast_to(a: ndarray, shape: Sequence[int]) -> ndarray:
     if broadcast(a.shape, wanted) != wanted:
         raise ValueError(f"cannot broadcast array of shape {a.shape} to shape {wanted}")
     leaf = a._leaf()
-    return ndarray(Leaf(leaf.storage, leaf.dtype, wanted, broadcast_strides(leaf.shape, leaf.strides, wanted), leaf.offset), a.device)
+    repeated = leaf.view(wanted, broadcast_strides(leaf.shape, leaf.strides, wanted), leaf.offset)
+    repeated.readonly = True
+    return ndarray(repeated, a.device)
 
 
 def flip(a: ndarray, axis: int | None = None) -> ndarray:

@@ -6,24 +6,43 @@ from typing import Any
 
 from epitaxy import _engine
 from epitaxy.numpy import _exec
-from epitaxy.numpy._expr import Leaf, Node, Op, linearise, signature
-from epitaxy.numpy._layout import broadcast_strides, merge, size_of
+from epitaxy.numpy._expr import Leaf, Node, Op, Walked
+from epitaxy.numpy._layout import Shape, broadcast_strides, merge, size_of
 from epitaxy.numpy._program import Frame, bind, blocks_of, leaf_strides, tile_of
 
 
 def evaluate(root: Node, out: Leaf) -> None:
     """Computes `root`, broadcast to out's shape, into `out` (any strides). Queues the work and does not wait."""
-    if size_of(out.shape) == 0:
+    size = size_of(out.shape)
+    if size == 0:
         return
-    order, leaves, constants = linearise(root)
-    strides = leaf_strides(leaves, out.shape)
-    own = broadcast_strides(out.shape, out.strides, out.shape)
-    shape, columns = merge(out.shape, [*strides, own])
-    if not shape:
-        shape, columns = (1,), [(0,) for _ in columns]
+    walked = Walked(root)
+    leaves = walked.leaves
     device = out.storage.device
-    tile = tile_of(shape, _exec.tile_budget(device, size_of(shape)))
-    key = f"elementwise {signature(order, shape)} rank={len(shape)} tile={tile}"
+    shape, columns = _layout(leaves, out, size)
+    rank = len(shape)
+    budget = _exec.tile_budget(device, size)
+    tile = (budget,) if rank == 1 else tuple(tile_of(shape, budget))
+    key = (id(device), walked.key, out.dtype, tile)
+    program = _exec.PROGRAMS.get(key)
+    if program is None:
+        program = _prepare(key, root, walked, out)
+    views = tuple([(x.address, shape, s) for x, s in zip((*leaves, out), columns, strict=True)])
+    _exec.launch(program, blocks_of(shape, tile), views, walked.constants)
+
+
+def _layout(leaves: list[Leaf], out: Leaf, size: int) -> tuple[Shape, list[Shape]]:
+    """The walk of a kernel: its shape, and the strides of every leaf and of `out` along it."""
+    shape = out.shape
+    if out.is_contiguous() and all([x.shape == shape and x.is_contiguous() for x in leaves]):
+        return (size,), [(1,)] * (len(leaves) + 1)
+    merged, columns = merge(shape, [*leaf_strides(leaves, shape), broadcast_strides(shape, out.strides, shape)])
+    return (merged, columns) if merged else ((1,), [(0,) for _ in columns])
+
+
+def _prepare(key: tuple[Any, ...], root: Node, walked: Walked, out: Leaf) -> Any:
+    tile = list(key[-1])
+    order, leaves, constants = walked.skeleton()
 
     def build(specs: list[Any]) -> Any:
         b = _engine.Builder("elementwise", specs)
@@ -34,7 +53,6 @@ def evaluate(root: Node, out: Leaf) -> None:
         b.store(target, offsets, b.broadcast(value, tile), False)
         return b.finish()
 
-    views = [_exec.View(x.address, x.dtype, shape, s, True) for x, s in zip(leaves, columns[:-1], strict=True)]
-    views.append(_exec.View(out.address, out.dtype, shape, columns[-1], False))
     name = root.name if isinstance(root, Op) else "copy"
-    _exec.launch(device, name, key, build, views, constants, blocks_of(shape, tile))
+    dtypes = [*(x.dtype for x in leaves), out.dtype]
+    return _exec.prepare(out.storage.device, name, key, dtypes, 1, [c.dtype for c in constants], build)

@@ -182,7 +182,9 @@ REAL_ONLY = frozenset(
 """Operations that the first form has for real numbers only."""
 
 
-def emit_op(c: Context, name: str, values: list[Any], operand: _np.dtype[Any], result: _np.dtype[Any], extra: Any) -> Any:
+def emit_op(
+    c: Context, name: str, values: list[Any], operand: _np.dtype[Any], result: _np.dtype[Any], extra: Any
+) -> Any:
     """The value of one operation; `operand` is the dtype of its (last) operand."""
     if name == "cast":
         return c.b.cast(values[0], dtype_code(result), WRAP)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as _np
@@ -18,20 +17,29 @@ HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, HOST_TO_HOST = range(4)
 _INT64 = _np.dtype("int64")
 
 
-@dataclass(frozen=True)
-class View:
-    """A view argument of a launch; strides count elements."""
-
-    address: int
-    dtype: _np.dtype[Any]
-    shape: Shape
-    strides: Shape
-    readonly: bool
+PROGRAMS: dict[tuple[Any, ...], Any] = {}
+"""Every program of this process by what decides it: (id of the device, ...). Programs keep no array alive."""
+_MOST_PROGRAMS = 4096
 
 
 def is_host(device: Any) -> bool:
     """Whether the host reads the device's memory directly."""
-    return bool(device.kind == "cpu")
+    queue_of(device)
+    return id(device) in _HOSTS
+
+
+_QUEUES: dict[int, Any] = {}
+_HOSTS: set[int] = set()
+
+
+def queue_of(device: Any) -> Any:
+    """The device's default queue."""
+    queue = _QUEUES.get(id(device))
+    if queue is None:
+        queue = _QUEUES[id(device)] = device.default_queue()
+        if device.kind == "cpu":
+            _HOSTS.add(id(device))
+    return queue
 
 
 def tile_budget(device: Any, size: int) -> int:
@@ -48,14 +56,14 @@ def program_target(device: Any) -> int:
 
 def allocate(device: Any, nbytes: int) -> Storage:
     """Uninitialised memory in the order of the device's queue; MemoryError says what is held."""
-    buffer = _engine.Buffer.allocate(nbytes, device.default_queue())
+    buffer = _engine.Buffer.allocate(nbytes, queue_of(device))
     return Storage(device, buffer.address, nbytes, buffer)
 
 
 def empty_leaf(device: Any, dtype: _np.dtype[Any], shape: Shape) -> Leaf:
     """A new contiguous array's memory."""
     storage = allocate(device, size_of(shape) * dtype.itemsize)
-    return Leaf(storage, dtype, shape, row_major(shape), 0)
+    return Leaf(storage, dtype, shape, row_major(shape), 0, True)
 
 
 def materialise(root: Node, device: Any) -> Leaf:
@@ -72,35 +80,46 @@ def index_constant(value: int) -> Const:
     return Const(value, _INT64)
 
 
-def scalar_bits(value: complex, dtype: _np.dtype[Any]) -> bytes:
-    """A scalar's bytes as the engine takes them."""
-    return _np.array(value if dtype.kind == "c" else value.real).astype(dtype).tobytes()
+def _scalar(c: Const) -> Any:
+    """A scalar argument as the engine takes it: a Python number where that converts exactly, else the value's bytes."""
+    value, dtype = c.value, c.dtype
+    if type(value) is int:
+        if dtype.kind in "iu" or (dtype.char in "fd" and -(1 << 53) < value < 1 << 53):
+            return value
+    elif type(value) is float and dtype.char in "fd":
+        return value
+    return _np.array(value if dtype.kind in "cb" else value.real).astype(dtype).tobytes()
 
 
-def launch(
+def prepare(
     device: Any,
     name: str,
-    key: str,
+    key: tuple[Any, ...],
+    views: list[_np.dtype[Any]],
+    outputs: int,
+    scalars: list[_np.dtype[Any]],
     build: Callable[[list[Any]], Any],
-    views: list[View],
-    constants: list[Const],
-    programs: int,
-) -> None:
-    """Queues `programs` programs of the kernel that `build` makes; equal keys must mean equal programs."""
+) -> Any:
+    """The program of `key`, whose first entry is the id of the device; `build` makes its IR for a layout of arguments."""
+    if len(PROGRAMS) >= _MOST_PROGRAMS:
+        PROGRAMS.clear()
+    text = f"{name} {key[1:]}"
+    codes = [dtype_code(d) for d in views], [dtype_code(d) for d in scalars]
+    program = PROGRAMS[key] = _engine.Program(queue_of(device), name, text, codes[0], outputs, codes[1], build)
+    return program
+
+
+def launch(program: Any, programs: int, views: tuple[Any, ...], constants: list[Const]) -> None:
+    """Queues `programs` programs on views, each (address, extents, strides in elements), and scalars."""
     if programs >= 1 << 31:
-        raise ValueError(f"{name}: {programs} programs; a launch takes up to {(1 << 31) - 1}")
-    args = [
-        _engine.RawArg.view(v.address, dtype_code(v.dtype), list(v.shape), list(v.strides), v.readonly) for v in views
-    ]
-    args += [_engine.RawArg.scalar(dtype_code(c.dtype), scalar_bits(c.value, c.dtype)) for c in constants]
-    kernel = _engine.load_kernel(device, name, key, [], args, build)
-    kernel.launch(device.default_queue(), programs, 1, 1, args)
+        raise ValueError(f"an array operation of {programs} programs; a launch takes up to {(1 << 31) - 1}")
+    program.launch(programs, views, tuple([_scalar(c) for c in constants]))
 
 
 def to_host(leaf: Leaf) -> _np.ndarray[Any, Any]:
     """A contiguous array's elements as a new NumPy array. Waits for the device."""
     out = _np.empty(leaf.shape, leaf.dtype)
-    queue = leaf.storage.device.default_queue()
+    queue = queue_of(leaf.storage.device)
     if out.nbytes:
         kind = HOST_TO_HOST if is_host(leaf.storage.device) else DEVICE_TO_HOST
         queue.copy(out.ctypes.data, leaf.address, out.nbytes, kind)
@@ -113,7 +132,7 @@ def from_host(array: _np.ndarray[Any, Any], device: Any) -> Leaf:
     source = _np.ascontiguousarray(array).reshape(array.shape)
     leaf = empty_leaf(device, source.dtype, source.shape)
     if source.nbytes:
-        queue = device.default_queue()
+        queue = queue_of(device)
         queue.copy(leaf.address, source.ctypes.data, source.nbytes, HOST_TO_HOST if is_host(device) else HOST_TO_DEVICE)
         queue.synchronise()  # the source may change or go once we return
     return leaf

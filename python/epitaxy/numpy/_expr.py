@@ -17,7 +17,8 @@ MAX_NODES = 48
 class Leaf:
     """An array in memory: `offset` and `strides` count elements."""
 
-    __slots__ = ("dtype", "offset", "shape", "size_nodes", "storage", "strides")
+    __slots__ = ("_contiguous", "dtype", "offset", "readonly", "shape", "storage", "storages", "strides")
+    size_nodes = 1
 
     def __init__(
         self,
@@ -26,21 +27,35 @@ class Leaf:
         shape: Shape,
         strides: Shape,
         offset: int,
+        contiguous: bool | None = None,
     ) -> None:
         self.storage = storage
+        self.storages: tuple[Storage, ...] = (storage,)
         self.dtype = dtype
         self.shape = shape
         self.strides = strides
         self.offset = offset
-        self.size_nodes = 1
+        self._contiguous = contiguous
+        self.readonly = False
+
+    def view(self, shape: Shape, strides: Shape, offset: int) -> Leaf:
+        """Other elements of the same memory, writable where this is."""
+        made = Leaf(self.storage, self.dtype, shape, strides, offset)
+        made.readonly = self.readonly
+        return made
 
     @property
     def address(self) -> int:
         """Address of the first element."""
-        return self.storage.address + self.offset * self.dtype.itemsize
+        return self.storage.address + self.offset * self.dtype.itemsize if self.offset else self.storage.address
 
     def is_contiguous(self) -> bool:
         """Whether the elements lie in row-major order without gaps."""
+        if self._contiguous is None:
+            self._contiguous = self._find_contiguous()
+        return self._contiguous
+
+    def _find_contiguous(self) -> bool:
         expected = 1
         for extent, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
             if extent != 1 and stride != expected:
@@ -52,19 +67,20 @@ class Leaf:
 class Const:
     """A scalar known only by value; it is an argument of the kernel, so a new value does not compile again."""
 
-    __slots__ = ("dtype", "shape", "size_nodes", "value")
+    __slots__ = ("dtype", "value")
+    size_nodes = 1
+    shape: Shape = ()
+    storages: tuple[Storage, ...] = ()
 
     def __init__(self, value: complex, dtype: _np.dtype[Any]) -> None:
         self.value = value
         self.dtype = dtype
-        self.shape: Shape = ()
-        self.size_nodes = 1
 
 
 class Op:
     """An elementwise operation; operands broadcast to `shape`. `name` is a key of `_emit.EMITTERS`."""
 
-    __slots__ = ("args", "dtype", "extra", "name", "shape", "size_nodes")
+    __slots__ = ("args", "dtype", "extra", "name", "shape", "size_nodes", "storages")
 
     def __init__(
         self,
@@ -79,7 +95,15 @@ class Op:
         self.dtype = dtype
         self.shape = shape
         self.extra = extra
-        self.size_nodes = 1 + sum(a.size_nodes for a in args)
+        size = 1
+        storages: tuple[Storage, ...] = ()
+        for a in args:
+            size += a.size_nodes
+            more = a.storages
+            if more is not storages:
+                storages = storages + tuple(s for s in more if s not in storages) if storages else more
+        self.size_nodes = size
+        self.storages = storages
 
 
 Node = Leaf | Const | Op
@@ -87,47 +111,58 @@ Node = Leaf | Const | Op
 
 def cast(node: Node, dtype: _np.dtype[Any]) -> Node:
     """`node` converted to `dtype`, or itself where it has it."""
-    if node.dtype == dtype:
+    if node.dtype is dtype or node.dtype == dtype:
         return node
     if isinstance(node, Const):
         return Const(node.value, dtype)
     return Op("cast", (node,), dtype, node.shape)
 
 
-def linearise(root: Node) -> tuple[list[Node], list[Leaf], list[Const]]:
-    """All nodes once, operands before users, with the leaves and constants in the order of their first use."""
-    order: list[Node] = []
-    leaves: list[Leaf] = []
-    constants: list[Const] = []
-    seen: set[int] = set()
-    stack: list[tuple[Node, bool]] = [(root, False)]
-    while stack:
-        node, expanded = stack.pop()
-        if id(node) in seen:
-            continue
-        if isinstance(node, Op) and not expanded:
-            stack.append((node, True))
-            stack.extend((a, False) for a in reversed(node.args))
-            continue
-        seen.add(id(node))
-        order.append(node)
-        if isinstance(node, Leaf):
-            leaves.append(node)
-        elif isinstance(node, Const):
-            constants.append(node)
-    return order, leaves, constants
+class Walked:
+    """An expression taken apart: all nodes once, operands before users; leaves and constants in order of first use.
 
+    `key` decides the program besides the layout of its leaves: equal keys, equal programs.
+    """
 
-def signature(order: list[Node], shape: Shape) -> str:
-    """What decides the program of an expression besides the layout of its leaves: equal text, equal program."""
-    number = {id(n): i for i, n in enumerate(order)}
-    parts = []
-    for node in order:
-        if isinstance(node, Leaf):
-            parts.append(f"L{node.dtype}")
-        elif isinstance(node, Const):
-            parts.append(f"C{node.dtype}")
-        else:
-            args = ",".join(str(number[id(a)]) for a in node.args)
-            parts.append(f"{node.name}:{node.dtype}:{node.extra}({args})")
-    return ";".join(parts)
+    __slots__ = ("constants", "key", "leaves", "order")
+
+    def __init__(self, root: Node) -> None:
+        self.order: list[Node] = []
+        self.leaves: list[Leaf] = []
+        self.constants: list[Const] = []
+        parts: list[Any] = []
+        self._visit(root, {}, parts)
+        self.key = tuple(parts)
+
+    def _visit(self, node: Node, numbers: dict[Node, int], parts: list[Any]) -> int:
+        known = numbers.get(node)
+        if known is not None:
+            return known
+        if type(node) is Leaf:
+            self.leaves.append(node)
+            parts += ("leaf", node.dtype)
+        elif type(node) is Const:
+            self.constants.append(node)
+            parts += ("constant", node.dtype)
+        elif type(node) is Op:
+            operands = [self._visit(a, numbers, parts) for a in node.args]
+            parts += (node.name, node.dtype, node.extra, *operands)
+        number = numbers[node] = len(self.order)
+        self.order.append(node)
+        return number
+
+    def skeleton(self) -> tuple[list[Node], list[Leaf], list[Const]]:
+        """Order, leaves and constants of the same expression without the arrays' memory; what a program may keep."""
+        copies: dict[Node, Node] = {}
+        for node in self.order:
+            if isinstance(node, Leaf):
+                copies[node] = Leaf(None, node.dtype, node.shape, node.strides, 0)  # type: ignore[arg-type]
+            elif isinstance(node, Const):
+                copies[node] = Const(0, node.dtype)
+            else:
+                copies[node] = Op(node.name, tuple(copies[a] for a in node.args), node.dtype, node.shape, node.extra)
+        return (
+            list(copies.values()),
+            [copies[x] for x in self.leaves],  # type: ignore[misc]
+            [copies[x] for x in self.constants],  # type: ignore[misc]
+        )

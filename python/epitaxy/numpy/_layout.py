@@ -120,7 +120,7 @@ def index(shape: Shape, strides: Shape, offset: int, key: Any) -> tuple[Shape, S
 
 
 def _integer(k: Any, extent: int, axis: int) -> int:
-    if isinstance(k, bool) or not hasattr(k, "__index__"):
+    if isinstance(k, bool) or not hasattr(k, "__index__") or getattr(k, "shape", ()) != ():
         raise NotImplementedError(
             f"index {k!r} of type {type(k).__name__} on axis {axis}: integers, slices, None and ... are supported; "
             "for others convert with .numpy() first"

@@ -47,13 +47,17 @@ def matmul(x1: Any, x2: Any) -> ndarray:
     """
     a, b = asarray(x1), asarray(x2)
     if a.device != b.device:
-        raise ValueError(f"operands are on different devices: {a.device.label} and {b.device.label}; move one with .to(...)")
+        raise ValueError(
+            f"operands are on different devices: {a.device.label} and {b.device.label}; move one with .to(...)"
+        )
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError("matmul: input operand does not have enough dimensions (it needs at least 1)")
     left = a[None] if a.ndim == 1 else a
     right = b[:, None] if b.ndim == 1 else b
     if left.shape[-1] != right.shape[-2]:
-        raise ValueError(f"matmul: shapes {a.shape} and {b.shape}: inner extents {left.shape[-1]} and {right.shape[-2]} differ")
+        raise ValueError(
+            f"matmul: shapes {a.shape} and {b.shape}: inner extents {left.shape[-1]} and {right.shape[-2]} differ"
+        )
     out = _stacked(left, right)
     if a.ndim == 1:
         out = out.squeeze(out.ndim - 2)
@@ -130,7 +134,9 @@ def _run(a: Leaf, b: Leaf, out: Leaf, batch: Shape, sizes: tuple[int, int, int])
     m, n, k = sizes
     target = (out.address, n, False, m * n)
     queue = device.default_queue()
-    _engine.gemm(queue, dtype_code(out.dtype), size_of(batch), m, n, k, _describe(a, batch), _describe(b, batch), target)
+    _engine.gemm(
+        queue, dtype_code(out.dtype), size_of(batch), m, n, k, _describe(a, batch), _describe(b, batch), target
+    )
 
 
 ndarray.__matmul__ = lambda self, other: matmul(self, other)  # type: ignore[attr-defined]

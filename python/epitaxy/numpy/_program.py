@@ -48,7 +48,7 @@ def tile_of(shape: Shape, budget: int) -> list[int]:
     return tile
 
 
-def blocks_of(shape: Shape, tile: list[int]) -> int:
+def blocks_of(shape: Shape, tile: Shape) -> int:
     """Tiles that cover the walk."""
     total = 1
     for extent, step in zip(shape, tile, strict=True):
@@ -96,7 +96,12 @@ class Frame:
         return self.op("add", self.b.iota(_I64, self.tile, last), self.b.broadcast(offsets[last], self.tile))
 
     def expression(
-        self, order: list[Node], views: dict[int, Any], constants: dict[int, Any], offsets: list[Any], padding: Any = None
+        self,
+        order: list[Node],
+        views: dict[int, Any],
+        constants: dict[int, Any],
+        offsets: list[Any],
+        padding: Any = None,
     ) -> Any:
         """The value of the last node of `order` at `offsets`."""
         values: dict[int, Any] = {}
@@ -113,7 +118,9 @@ class Frame:
         return values[id(order[-1])]
 
 
-def bind(b: Any, leaves: list[Leaf], constants: list[Const], outputs: int) -> tuple[dict[int, Any], list[Any], dict[int, Any]]:
+def bind(
+    b: Any, leaves: list[Leaf], constants: list[Const], outputs: int
+) -> tuple[dict[int, Any], list[Any], dict[int, Any]]:
     """The builder's arguments as (views of leaves, output views, values of constants); the order of every launch."""
     args = b.args()
     n = len(leaves)

@@ -69,7 +69,7 @@ def _finish(value: ndarray, rank: int, axes: tuple[int, ...], keepdims: bool, ou
     return value
 
 
-def sum(a: Any, axis: Axis = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:  # noqa: A001
+def sum(a: Any, axis: Axis = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:
     """Sum along axes. Integers are summed as int64 (uint64); float16 through float32.
 
     >>> sum(ones((2, 3)), axis=0).tolist()
@@ -88,34 +88,39 @@ def mean(a: Any, axis: Axis = None, dtype: Any = None, out: ndarray | None = Non
     return _reduce("mean", a, axis, dtype, keepdims, out)
 
 
-def min(a: Any, axis: Axis = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:  # noqa: A001
+def min(a: Any, axis: Axis = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:
     """Smallest value along axes; NaN where there is one. ValueError of nothing."""
     return _reduce("min", a, axis, None, keepdims, out)
 
 
-def max(a: Any, axis: Axis = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:  # noqa: A001
+def max(a: Any, axis: Axis = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:
     """Largest value along axes; NaN where there is one. ValueError of nothing."""
     return _reduce("max", a, axis, None, keepdims, out)
 
 
-def any(a: Any, axis: Axis = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:  # noqa: A001
+def any(a: Any, axis: Axis = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:
     """Whether some element is non-zero."""
     return _reduce("any", a, axis, None, keepdims, out)
 
 
-def all(a: Any, axis: Axis = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:  # noqa: A001
+def all(a: Any, axis: Axis = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:
     """Whether all elements are non-zero."""
     return _reduce("all", a, axis, None, keepdims, out)
 
 
 def _arg(name: str, a: Any, axis: int | None, keepdims: bool) -> ndarray:
     x = asarray(a)
-    if x.size == 0:
-        raise ValueError(f"attempt to get {name} of an empty sequence")
     if x.dtype.kind == "c":
         raise NotImplementedError(f"{name} of complex arrays; convert with .numpy() first")
     rank = x.ndim
     axes = tuple(range(rank)) if axis is None else (normalise_axis(axis, rank),)
+    if size_of(tuple(x.shape[i] for i in axes)) == 0:
+        raise ValueError(f"attempt to get {name} of an empty sequence")
+    if x.size == 0:
+        kept = tuple(e for i, e in enumerate(x.shape) if i not in axes)
+        return _finish(
+            ndarray(_exec.empty_leaf(x.device, _np.dtype("int64"), kept), x.device), rank, axes, keepdims, None
+        )
     source = x.ravel() if axis is None else x
     chosen = (0,) if axis is None else axes
     leaf = reduce_axes(source._node, chosen, fold_of(name, x.dtype), x.device)[1]

@@ -6,6 +6,7 @@ alone, so results repeat from run to run; a second pass folds the parts.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +15,19 @@ import numpy as _np
 from epitaxy import _engine
 from epitaxy.numpy import _exec
 from epitaxy.numpy._emit import COMPARE, UNARY, dtype_code, scalar
-from epitaxy.numpy._expr import Leaf, Node, linearise, signature
+from epitaxy.numpy._expr import Leaf, Node, Walked
 from epitaxy.numpy._layout import Shape, merge, row_major, size_of
 from epitaxy.numpy._program import INT64, Frame, bind, blocks_of, is_plain, leaf_strides, power_of_two
 
 COMBINE: dict[str, int] = _engine.COMBINE
-_BINARY_OF = {"minimum": "minimum", "maximum": "maximum", "add": "add", "mul": "mul", "bitor": "bitor", "bitand": "bitand"}
+_BINARY_OF = {
+    "minimum": "minimum",
+    "maximum": "maximum",
+    "add": "add",
+    "mul": "mul",
+    "bitor": "bitor",
+    "bitand": "bitand",
+}
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,8 @@ def reduce_axes(root: Node, axes: Shape, fold: Fold, device: Any) -> tuple[Node,
     """
     shape = root.shape
     kept = tuple(a for a in range(len(shape)) if a not in axes)
-    order, leaves, _ = linearise(root)
+    walked = Walked(root)
+    leaves = walked.leaves
     columns = leaf_strides(leaves, shape)
     reduced_shape, reduced = merge(tuple(shape[a] for a in axes), [tuple(c[a] for a in axes) for c in columns])
     if len(reduced_shape) > 1:
@@ -76,7 +85,7 @@ def reduce_axes(root: Node, axes: Shape, fold: Fold, device: Any) -> tuple[Node,
     out_shape = tuple(shape[a] for a in kept)
     walk = kept_shape or (1,)
     across = [o or (0,) for o in outer]
-    results = _passes(root, order, walk, across, length, along, fold, device)
+    results = _passes(walked, walk, across, length, along, fold, device)
     return tuple(Leaf(r.storage, r.dtype, out_shape, row_major(out_shape), 0) for r in results)
 
 
@@ -100,7 +109,7 @@ def _plan(walk: Shape, across: list[Shape], length: int, along: list[int], devic
     else:
         tile[-1] = min(power_of_two(length), budget)
         tile[-2] = min(power_of_two(walk[-1]), max(1, budget // tile[-1]))
-    programs = blocks_of(walk, tile[:-1])
+    programs = blocks_of(walk, tuple(tile[:-1]))
     least = 16 * budget // (tile[-2] * tile[-1]) * tile[-1] if outer else 4 * tile[-1]
     wanted = -(-_exec.program_target(device) // max(programs, 1))
     parts = max(1, min(wanted, -(-length // max(least, 1))))
@@ -109,10 +118,10 @@ def _plan(walk: Shape, across: list[Shape], length: int, along: list[int], devic
 
 
 def _passes(
-    root: Node, order: list[Node], walk: Shape, across: list[Shape], length: int, along: list[int], fold: Fold, device: Any
+    walked: Walked, walk: Shape, across: list[Shape], length: int, along: list[int], fold: Fold, device: Any
 ) -> list[Leaf]:
     plan = _plan(walk, across, length, along, device)
-    partial = _run(root, order, walk, across, length, along, fold, device, plan, None)
+    partial = _run(walked, walk, across, length, along, fold, device, plan, None)
     if plan.parts == 1:
         return partial
     strides = [s * plan.parts for s in row_major(walk)]
@@ -120,12 +129,11 @@ def _passes(
     final = _plan(walk, [tuple(strides)], plan.parts, [1], device)
     whole = _Pass(final.tile, 1, -(-plan.parts // final.tile[-1]) * final.tile[-1], final.outer)
     indices = partial[1] if fold.index else None
-    return _run(leaf, [leaf], walk, [tuple(strides)], plan.parts, [1], fold, device, whole, indices)
+    return _run(Walked(leaf), walk, [tuple(strides)], plan.parts, [1], fold, device, whole, indices)
 
 
 def _run(
-    root: Node,
-    order: list[Node],
+    walked: Walked,
     walk: Shape,
     across: list[Shape],
     length: int,
@@ -135,36 +143,59 @@ def _run(
     plan: _Pass,
     indices: Leaf | None,
 ) -> list[Leaf]:
-    _, leaves, constants = linearise(root)
     shape = (*walk, length)
     out_shape = (*walk, plan.parts)
+    root = walked.order[-1]
     dtypes = [root.dtype, INT64] if fold.index else [root.dtype]
     outputs = [_exec.empty_leaf(device, d, out_shape) for d in dtypes]
-    key = (
-        f"reduce {fold} {signature(order, shape)} rank={len(shape)} tile={plan.tile} outer={plan.outer} "
-        f"pairs={indices is not None} parts={plan.parts > 1}"
-    )
+    key = (id(device), fold, walked.key, tuple(plan.tile), plan.outer, indices is not None, plan.parts > 1)
+    program = _exec.PROGRAMS.get(key)
+    if program is None:
+        program = _prepare(key, walked, plan, fold, device, indices is not None, dtypes)
+    sources = [(x.address, (*o, a)) for x, o, a in zip(walked.leaves, across, along, strict=True)]
+    if indices is not None:
+        sources.append((indices.address, (*across[0], along[0])))
+    strides = row_major(out_shape)
+    views = [(address, shape, s) for address, s in sources] + [(x.address, out_shape, strides) for x in outputs]
+    programs = blocks_of(walk, tuple(plan.tile[:-1])) * plan.parts
+    step = plan.tile[-1]
+    stride = step * power_of_two(math.isqrt(max(1, plan.span // step)))
+    scalars = [*walked.constants, _exec.index_constant(plan.span), _exec.index_constant(stride)]
+    _exec.launch(program, programs, tuple(views), scalars)
+    return outputs
+
+
+def _prepare(
+    key: tuple[Any, ...],
+    walked: Walked,
+    plan: _Pass,
+    fold: Fold,
+    device: Any,
+    pairs: bool,
+    dtypes: list[_np.dtype[Any]],
+) -> Any:
+    order, leaves, constants = walked.skeleton()
 
     def build(specs: list[Any]) -> Any:
-        return _Kernel(specs, plan, fold, order, leaves, constants, indices is not None).finish()
+        return _Kernel(specs, plan, fold, order, leaves, constants, pairs).finish()
 
-    views = [
-        _exec.View(x.address, x.dtype, shape, (*o, a), True) for x, o, a in zip(leaves, across, along, strict=True)
-    ]
-    if indices is not None:
-        views.append(_exec.View(indices.address, INT64, shape, (*across[0], along[0]), True))
-    views += [_exec.View(x.address, x.dtype, out_shape, row_major(out_shape), False) for x in outputs]
-    scalars = [*constants, _exec.index_constant(plan.span)]
-    programs = blocks_of(walk, plan.tile[:-1]) * plan.parts
-    _exec.launch(device, f"reduce_{fold.kind}", key, build, views, scalars, programs)
-    return outputs
+    views = [*(x.dtype for x in leaves), *([INT64] if pairs else []), *dtypes]
+    scalars = [*(c.dtype for c in constants), INT64, INT64]
+    return _exec.prepare(device, f"reduce_{fold.kind}", key, views, len(dtypes), scalars, build)
 
 
 class _Kernel:
     """Builds one pass: a loop over the reduced axis that folds tiles elementwise, then a fold within the tile."""
 
     def __init__(
-        self, specs: list[Any], plan: _Pass, fold: Fold, order: list[Node], leaves: list[Leaf], constants: list[Any], pairs: bool
+        self,
+        specs: list[Any],
+        plan: _Pass,
+        fold: Fold,
+        order: list[Node],
+        leaves: list[Leaf],
+        constants: list[Any],
+        pairs: bool,
     ) -> None:
         self.b = _engine.Builder("reduce", specs)
         self.frame = Frame(self.b, plan.tile)
@@ -173,7 +204,7 @@ class _Kernel:
         self.views, rest, self.constants = bind(self.b, leaves, constants, outputs + int(pairs))
         self.index_view = rest[0] if pairs else None
         self.outputs = rest[int(pairs) :]
-        self.span = self.b.args()[-1]
+        self.span, self.stride = self.b.args()[-2:]
         self.dtype = order[-1].dtype
 
     def finish(self) -> Any:
@@ -193,11 +224,21 @@ class _Kernel:
         initial = [frame.context.full(self.fold.identity, self.dtype)]
         if self.fold.index:
             initial.append(frame.context.full(_np.iinfo(_np.int64).max, INT64))
-        position, carried = b.begin_for(start, stop, frame.i64(tile[last]), initial)
-        carried = self._step(carried, kept, position, length)
-        results = b.end_for(carried)
+        results = self._loop(start, stop, initial, kept, length)
         self._store(results, kept, part)
         return b.finish()
+
+    def _loop(self, start: Any, stop: Any, initial: list[Any], kept: list[Any], length: Any) -> list[Any]:
+        """Folds [start, stop). Sums go by strides of about the root of the length, each from zero, so that rounding grows with the root."""
+        b, frame, step = self.b, self.frame, self.plan.tile[-1]
+        if self.fold.kind != "add" or self.dtype.kind not in "fcV":
+            position, carried = b.begin_for(start, stop, frame.i64(step), initial)
+            return list(b.end_for(self._step(carried, kept, position, length)))
+        begin, total = b.begin_for(start, stop, self.stride, initial)
+        end = frame.op("minimum", frame.op("add", begin, self.stride), stop)
+        position, carried = b.begin_for(begin, end, frame.i64(step), initial)
+        part = b.end_for(self._step(carried, kept, position, length))
+        return list(b.end_for([b.binary(_engine.BINARY["add"], total[0], part[0], False)]))
 
     def _step(self, carried: list[Any], kept: list[Any], position: Any, length: Any) -> list[Any]:
         b, frame, tile = self.b, self.frame, self.plan.tile
@@ -207,7 +248,9 @@ class _Kernel:
         last = len(tile) - 1
         where = None
         if not plain or self.fold.index:
-            where = b.binary(_engine.BINARY["add"], b.iota(dtype_code(INT64), tile, last), b.broadcast(position, tile), False)
+            where = b.binary(
+                _engine.BINARY["add"], b.iota(dtype_code(INT64), tile, last), b.broadcast(position, tile), False
+            )
             inside = b.compare(COMPARE["lt"], where, b.broadcast(length, tile))
             value = b.select(inside, value, frame.context.full(self.fold.identity, self.dtype))
         if not self.fold.index:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -21,15 +22,13 @@ _PYTHON_SCALARS = (bool, int, float, complex)
 def as_node(value: Any, device: Any, dtype: _np.dtype[Any] | None = None) -> Node:
     """An operand: an array's node, a scalar (of `dtype` where it is a bare Python number), or a copy of a host array."""
     if isinstance(value, ndarray):
-        if value.device != device:
+        if value._device is not device:
             raise ValueError(
                 f"operands are on different devices: {device.label} and {value.device.label}; move one with .to(...)"
             )
         return value._node
-    if isinstance(value, _PYTHON_SCALARS):
+    if type(value) in _PYTHON_SCALARS:
         return Const(value, dtype or _np.result_type(value))
-    if isinstance(value, _np.generic):
-        return Const(value.item(), value.dtype)
     array = _np.asarray(value)
     dtype_code(array.dtype)
     if array.ndim == 0:
@@ -41,24 +40,32 @@ def device_of(values: tuple[Any, ...]) -> Any:
     """The device of the first array among the operands, else the current one."""
     for value in values:
         if isinstance(value, ndarray):
-            return value.device
+            return value._device
     return current_device()
 
 
+Loop = tuple[_np.dtype[Any], ...]
+
+
 @functools.cache
-def _loop(name: str, signature: tuple[Any, ...]) -> tuple[_np.dtype[Any], ...]:
+def _loop(name: str, signature: tuple[Any, ...]) -> Loop:
+    """The dtypes of operands and result; TypeError in NumPy's words where there is no such loop."""
     ufunc = getattr(_np, name)
-    return tuple(ufunc.resolve_dtypes((*signature, None)))
+    loop = tuple(ufunc.resolve_dtypes((*signature, None)))
+    if loop[0].kind == "c" and name in REAL_ONLY:
+        raise NotImplementedError(f"{name} of complex arrays; convert with .numpy() and use numpy.{name}")
+    return loop
 
 
 def _operand_type(value: Any) -> Any:
     """What NumPy's promotion sees of an operand: a dtype, or a Python type for bare numbers."""
     if isinstance(value, ndarray):
-        return value.dtype
-    if isinstance(value, bool):
-        return _np.dtype("bool")
-    if isinstance(value, (int, float, complex)):
-        return type(value)
+        return value._node.dtype
+    kind = type(value)
+    if kind is bool:
+        return _BOOL
+    if kind in (int, float, complex):
+        return kind
     return _np.asarray(value).dtype
 
 
@@ -72,25 +79,60 @@ def _check_fits(value: Any, dtype: _np.dtype[Any]) -> None:
 def _apply(name: str, values: tuple[Any, ...], out: ndarray | None = None, dtype: Any = None) -> ndarray:
     device = device_of(values)
     if dtype is not None:
-        wanted = _np.dtype(dtype)
-        loop = _loop(name, (wanted,) * len(values))
+        loop = _loop(name, (_np.dtype(dtype),) * len(values))
     else:
-        loop = _loop(name, tuple(_operand_type(v) for v in values))
-    operands, result = loop[:-1], loop[-1]
-    if operands[0].kind == "c" and name in REAL_ONLY:
-        raise NotImplementedError(f"{name} of complex arrays; convert with .numpy() and use numpy.{name}")
-    for value, operand in zip(values, operands, strict=True):
-        _check_fits(value, operand)
-    nodes = tuple(cast(as_node(v, device, d), d) for v, d in zip(values, operands, strict=True))
-    made = ndarray(Op(name, nodes, result, broadcast(*(n.shape for n in nodes))), device)
+        loop = _loop(name, tuple([_operand_type(v) for v in values]))
+    if name in _ORDERS:
+        decided = _compare_integers(name, values, loop, device)
+        if decided is not None:
+            return decided if out is None else _into(out, decided)
+    for value, operand in zip(values, loop, strict=False):
+        if type(value) is int:
+            _check_fits(value, operand)
+    nodes = tuple([cast(as_node(v, device, d), d) for v, d in zip(values, loop, strict=False)])
+    made = ndarray(Op(name, nodes, loop[-1], broadcast(*[n.shape for n in nodes])), device)
     return made if out is None else _into(out, made)
+
+
+_BOOL = _np.dtype("bool")
+_ORDERS = {
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+}
+_MIRRORED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
+
+
+def _compare_integers(name: str, values: tuple[Any, ...], loop: Loop, device: Any) -> ndarray | None:
+    """Comparisons whose operands have no common integer type: uint64 with signed, and numbers beyond the other's range."""
+    for value, operand, other in zip(values, loop, reversed(values), strict=False):
+        if type(value) is int and operand.kind in "iu" and isinstance(other, ndarray):
+            facts = _np.iinfo(operand)
+            if not facts.min <= value <= facts.max:
+                truth = _ORDERS[name](*(value if v is value else int(facts.max) // 2 for v in values))
+                shape = other.shape
+                return ndarray(Op("positive", (Const(truth, _BOOL),), _BOOL, shape), device)
+    if loop[0] == loop[1] or {loop[0].kind, loop[1].kind} != {"i", "u"}:
+        return None
+    left, right = (ndarray(cast(as_node(v, device, d), d), device) for v, d in zip(values, loop, strict=False))
+    if left.dtype.kind == "u":
+        left, right, name = right, left, _MIRRORED.get(name, name)
+    same_sign = _apply(name, (left.astype(right.dtype), right))
+    if name in ("equal", "greater", "greater_equal"):
+        return _apply("logical_and", (_apply("greater_equal", (left, 0)), same_sign))
+    return _apply("logical_or", (_apply("less", (left, 0)), same_sign))
 
 
 def _into(out: ndarray, value: ndarray) -> ndarray:
     if not isinstance(out, ndarray):
         raise TypeError(f"out: got {type(out).__name__}; accepted is an epitaxy array")
     if value.shape != out.shape:
-        raise ValueError(f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {value.shape}")
+        raise ValueError(
+            f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {value.shape}"
+        )
     if not _np.can_cast(value.dtype, out.dtype, "same_kind"):
         raise TypeError(f"Cannot cast output from {value.dtype} to {out.dtype} with casting rule 'same_kind'")
     out[...] = value
@@ -109,6 +151,13 @@ def _ufunc(name: str, arity: int) -> Callable[..., ndarray]:
     else:
 
         def binary(x1: Any, x2: Any, /, out: ndarray | None = None, *, dtype: Any = None) -> ndarray:
+            if type(x1) is ndarray and type(x2) is ndarray and out is None and dtype is None:
+                left, right = x1._node, x2._node
+                kind = left.dtype
+                if x1._device is x2._device and left.shape == right.shape and kind == right.dtype:
+                    first, second, result = _loop(name, (kind, kind))
+                    if first is kind and second is kind:
+                        return ndarray(Op(name, (left, right), result, left.shape), x1._device)
             return _apply(name, (x1, x2), out, dtype)
 
         function = binary
@@ -189,7 +238,7 @@ def _part(name: str, a: ndarray) -> ndarray:
     return ndarray(Op(name, (a._node,), dtype, a.shape), a.device)
 
 
-def round(a: Any, decimals: int = 0) -> ndarray:  # noqa: A001
+def round(a: Any, decimals: int = 0) -> ndarray:
     """To the given number of decimals, ties to even (`rint` of the scaled value, as NumPy does)."""
     if decimals == 0:
         return FUNCTIONS["rint"](a) if a.dtype.kind in "fc" else a
@@ -239,7 +288,14 @@ _OPERATORS = {
     "lshift": "left_shift",
     "rshift": "right_shift",
 }
-_COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+_COMPARISONS = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
 
 
 def install_operators() -> None:

@@ -63,7 +63,10 @@ class _Philox:
             m0, m1 = self.word(_MULTIPLIERS[0]), self.word(_MULTIPLIERS[1])
             high0, low0 = self.op("mulhi", m0, x0), self.op("mul", m0, x0)
             high1, low1 = self.op("mulhi", m1, x2), self.op("mul", m1, x2)
-            x0, x2 = self.op("bitxor", self.op("bitxor", high1, x1), k0), self.op("bitxor", self.op("bitxor", high0, x3), k1)
+            x0, x2 = (
+                self.op("bitxor", self.op("bitxor", high1, x1), k0),
+                self.op("bitxor", self.op("bitxor", high0, x3), k1),
+            )
             x1, x3 = low1, low0
             k0, k1 = self.op("add", k0, self.word(_WEYL[0])), self.op("add", k1, self.word(_WEYL[1]))
         return [x0, x1, x2, x3]
@@ -114,7 +117,12 @@ class Generator:
         return loc + scale * self.standard_normal(size)
 
     def integers(
-        self, low: int, high: int | None = None, size: int | Sequence[int] | None = None, dtype: Any = _np.int64, endpoint: bool = False
+        self,
+        low: int,
+        high: int | None = None,
+        size: int | Sequence[int] | None = None,
+        dtype: Any = _np.int64,
+        endpoint: bool = False,
     ) -> ndarray:
         """Integers in [low, high) (with `endpoint` including high), by multiplication of a 64-bit word with the range."""
         if high is None:
@@ -161,9 +169,13 @@ class Generator:
             b.store(target, [offset], _value(philox, what, dtype, words, rest), False)
             return b.finish()
 
-        views = [_exec.View(address, dtype, (count,), (1,), False)]
+        key = (id(self._device), "random", what, dtype, tile[0])
         constants = [Const(self._key, _U64), Const(self._counter, _U64), *extra]
-        _exec.launch(self._device, f"random_{what}", f"random {what} {dtype} {tile}", build, views, constants, -(-count // tile[0]))
+        program = _exec.PROGRAMS.get(key)
+        if program is None:
+            scalars = [c.dtype for c in constants]
+            program = _exec.prepare(self._device, f"random_{what}", key, [dtype], 1, scalars, build)
+        _exec.launch(program, -(-count // tile[0]), ((address, (count,), (1,)),), constants)
 
 
 def _value(philox: _Philox, what: str, dtype: _np.dtype[Any], words: list[Any], extra: list[Any]) -> Any:
