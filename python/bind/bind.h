@@ -27,6 +27,7 @@ void bind_runtime(nb::module_& m);
 void bind_jit(nb::module_& m);
 void bind_launch(nb::module_& m);
 void bind_program(nb::module_& m);
+void bind_dlpack(nb::module_& m);
 void bind_trace(nb::module_& m);
 void bind_math(nb::module_& m);
 

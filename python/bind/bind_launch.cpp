@@ -321,7 +321,7 @@ std::vector<StaticAxes> static_axes_of(const nb::list& rows) {
 void bind_launch(nb::module_& m) {
   nb::class_<Launcher>(m, "Launcher")
       .def(nb::init<>())
-      .def("_setup",
+      .def("setup",
            [](Launcher& l, std::string name, std::vector<std::string> names, std::vector<bool> constant, nb::tuple defaults,
               nb::object missing, const nb::list& static_axes) {
              l.name = std::move(name);
@@ -332,8 +332,8 @@ void bind_launch(nb::module_& m) {
              l.static_axes = static_axes_of(static_axes);
              l.entries.clear();
            })
-      .def_prop_ro("_entries", [](const Launcher& l) { return l.entries.size(); })
-      .def("_forget", [](Launcher& l) { l.entries.clear(); });
+      .def_prop_ro("entries", [](const Launcher& l) { return l.entries.size(); })
+      .def("forget", [](Launcher& l) { l.entries.clear(); });
   m.def("launch", &launch, nb::arg("stream").none(), nb::arg("grid"), nb::arg("kernel"), nb::arg("args"));
   m.def("set_mode", &set_mode, "This thread's launches: 0 devices, 1 interpreter, 2 checked, -1 the default. Gives the old.");
   m.def("set_default_mode", [](int mode) { g_mode = mode; });

@@ -46,6 +46,7 @@ NB_MODULE(_engine, m) {
   epi::bind::bind_jit(m);
   epi::bind::bind_launch(m);
   epi::bind::bind_program(m);
+  epi::bind::bind_dlpack(m);
   epi::bind::bind_trace(m);
   epi::bind::bind_math(m);
 }

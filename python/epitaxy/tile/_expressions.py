@@ -1,5 +1,6 @@
 """The walker's expressions."""
 
+# mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
 import ast
@@ -18,6 +19,7 @@ from ._debug import Formatted, FString, truth
 from ._errors import TileError, TileStaticEvalError, TileSyntaxError, TileTypeError, TileValueError
 from ._memory import TiledView
 from ._record import COMPUTE, Region
+from ._shapes import expand_by_index
 from ._values import Array, Tile
 from ._walk import Conflict, Join, LocalFunction, Path, Undefined, WalkerBase
 
@@ -174,7 +176,8 @@ class Expressions(WalkerBase):
         if _has_values(value):
             return Formatted(value, spec)
         if node.conversion != -1:
-            value = {"r": repr, "s": str, "a": ascii}[chr(node.conversion)](value)
+            convert: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
+            value = convert[chr(node.conversion)](value)
         return format(value, spec)
 
     # -- operators -------------------------------------------------------------------------------------------------
@@ -357,7 +360,7 @@ class Expressions(WalkerBase):
         owner, index = self.eval(node.value), self.eval(node.slice)
         self.here(node)
         if isinstance(owner, Tile):
-            return ops.expand_by_index(owner, index)
+            return expand_by_index(owner, index)
         if isinstance(owner, Array):
             raise TileTypeError(
                 "an array is not indexed in a kernel", hint="use ct.load(array, index, shape) or ct.gather"
@@ -419,7 +422,7 @@ class Expressions(WalkerBase):
             raise TileTypeError(
                 f"{what} cannot iterate over {cv.describe(x)}", hint="it takes tuples and constant ranges"
             )
-        return self.static(lambda: list(x), what)  # type: ignore[no-any-return]
+        return self.static(lambda: list(x), what)
 
     def assign(self, target: ast.expr, value: Any) -> None:  # the statements' part
         raise NotImplementedError

@@ -4,6 +4,7 @@ A compiled kernel serves every launch whose arguments have the same types and la
 equal, as long as what the kernel captured (globals, closure variables, helpers) is unchanged.
 """
 
+# mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
 import inspect
@@ -88,7 +89,7 @@ def _parameters(f: FunctionType) -> tuple[Parameter, ...]:
     return tuple(out)
 
 
-class kernel(_engine.Launcher):  # type: ignore[misc,name-defined]
+class kernel(_engine.Launcher):
     """A function that runs once for each program of a grid; start it with `launch`.
 
     `num_ctas`, `occupancy`, `opt_level` and `num_worker_warps` are cuTile's hints; each may be a `ByTarget`. With
@@ -121,7 +122,7 @@ class kernel(_engine.Launcher):  # type: ignore[misc,name-defined]
         self.__doc__ = function.__doc__
         self.__module__ = function.__module__
         self.__wrapped__ = function
-        self._setup(
+        self.setup(
             self.__name__, [p.name for p in self._parameters], [p.constant for p in self._parameters],
             tuple(p.default for p in self._parameters), inspect.Parameter.empty, self._static_axes(),
         )  # fmt: skip
@@ -193,7 +194,8 @@ class kernel(_engine.Launcher):  # type: ignore[misc,name-defined]
         """(constants, launch arguments), defaults filled in."""
         if len(args) > len(self._parameters):
             raise TypeError(f"kernel {self.__name__} takes {len(self._parameters)} arguments, got {len(args)}")
-        constants, values = [], []
+        constants: list[Any] = []
+        values: list[Any] = []
         for i, p in enumerate(self._parameters):
             value = args[i] if i < len(args) else p.default
             if value is inspect.Parameter.empty:

@@ -136,7 +136,7 @@ def analyse(function: ast.FunctionDef | ast.Lambda) -> Analysis:
     """The analysis of one function (inner functions have their own)."""
     a = function.args
     parameters = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)} | {p.arg for p in (a.vararg, a.kwarg) if p}
-    body = function.body if isinstance(function, ast.FunctionDef) else [ast.Expr(function.body)]
+    body: list[ast.stmt] = function.body if isinstance(function, ast.FunctionDef) else [ast.Expr(function.body)]
     captured = frozenset(_captured(function))
     out = Analysis(frozenset(assigned(body) | parameters), captured)
     _Backward(out).block(body, captured, None)

@@ -4,6 +4,7 @@ A loop carries the names that it assigns and that are read in the next round or 
 walking the body: a constant takes the type that the body gives it, and the body is walked again.
 """
 
+# mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
 import ast
@@ -90,7 +91,8 @@ class Loops(Statements):
                 return None
             dtype = cv.INT32 if all(-(2**31) <= v < 2**31 for v in (r[0], r[-1] + r.step, r.stop)) else cv.INT64
             numbers = (r.start, r.stop, r.step) if r.step > 0 else (0, len(r), 1)
-            out = Bounds(*(cv.constant(v, dtype) for v in numbers), dtype, runs=True)
+            start, stop, step = (cv.constant(v, dtype) for v in numbers)
+            out = Bounds(start, stop, step, dtype, runs=True)
             if r.step < 0:
                 out.scale, out.origin = r.step, r.start
             return out
@@ -152,7 +154,7 @@ class Loops(Statements):
         state: LoopState,
         kinds: set[int],
     ) -> None:
-        """The recorded body of a for with exits as a while: (index, carried.., jump) while index < stop and not left."""
+        """The recorded body of a for with exits as a while: (index, carried.., jump) until the stop or an exit."""
         index = region.params[0]
         yields = self._yields(carried, region)
         with self.r.into(region):
@@ -214,7 +216,8 @@ class Loops(Statements):
     def _condition(self, s: ast.While, loop: LoopState) -> tuple[Any, Region, list[Tile]]:
         """The condition on parameters of its own: (known value or the Tile, its region, the parameters)."""
         f = self.frame
-        env, twins = f.env, {}
+        env = f.env
+        twins: dict[int, Tile] = {}
         seen: list[Tile] = []
 
         def twin(v: Any) -> Any:

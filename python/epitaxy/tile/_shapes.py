@@ -1,5 +1,6 @@
 """Making tiles and changing their shape. Shapes are compile-time constants of any size."""
 
+# mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
 import math

@@ -136,6 +136,6 @@ def _spans(body: ast.expr, code: CodeType) -> bool:
     whole = (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset)
     inside = all(
         (body.lineno, body.col_offset) <= (p[0], p[2]) and (p[1], p[3]) <= (body.end_lineno, body.end_col_offset)
-        for p in spots  # type: ignore[operator]
+        for p in spots
     )
     return inside and (whole in spots or not spots)

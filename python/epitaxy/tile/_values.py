@@ -3,6 +3,7 @@
 Operators build the program. They work inside a kernel, also where a function is traced rather than read.
 """
 
+# mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
 from typing import Any

@@ -9,6 +9,7 @@ Where that is known the rest of the block is skipped or moved into the other bra
 recorded scalar and the rest runs under `if jump == 0`.
 """
 
+# mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
 import ast
@@ -25,7 +26,18 @@ from ._record import Recorder, Region
 from ._source import Source
 from ._values import Array, Tile
 
-__all__ = ["BREAK", "CONTINUE", "RETURN", "Conflict", "Frame", "LocalFunction", "Path", "Undefined", "WalkerBase"]
+__all__ = [
+    "BREAK",
+    "CONTINUE",
+    "RESULT",
+    "RETURN",
+    "Conflict",
+    "Frame",
+    "LocalFunction",
+    "Path",
+    "Undefined",
+    "WalkerBase",
+]
 
 BREAK, CONTINUE, RETURN = 1, 2, 3
 
@@ -154,8 +166,12 @@ class WalkerBase:
         """Records `if condition: a else: b` and makes the joined state current."""
         join = Join(self, a, b, place)
         env: dict[str, Any] = {}
-        for name in self.alive(after, a, b):
+        alive = self.alive(after, a, b)
+        for name in alive:
             env[name] = join.value(a.env.get(name, _UNSET), b.env.get(name, _UNSET), name)
+        for name in (a.env.keys() | b.env.keys()) - set(alive):
+            x = a.env.get(name, _DEAD)
+            env[name] = x if x is b.env.get(name, _DEAD) else _DEAD
         env = {k: v for k, v in env.items() if v is not _UNSET}
         kinds = a.kinds | b.kinds
         jump = join.jump(kinds)
@@ -167,6 +183,8 @@ class WalkerBase:
 
 
 _UNSET: Any = Undefined("it is not assigned")
+# A name that nothing reads on this path any more. A path that has left the block may still need its own value of it.
+_DEAD: Any = Undefined("it is not read again")
 
 
 class Join:
@@ -216,7 +234,7 @@ class Join:
         missing_on, value = (a, y) if isinstance(x, Undefined) else (b, x)
         if isinstance(value, Undefined):
             return x
-        if not (missing_on.left or name == RESULT):
+        if not (missing_on.left or name == RESULT or x is _DEAD or y is _DEAD):
             return Undefined(f"only one path of the `if` in line {self.place.line} assigns it")
         return self._filled(value, missing_on is a)
 
@@ -225,8 +243,8 @@ class Join:
             return tuple(self._filled(v, first) for v in value)
         if not isinstance(value, Tile):
             return value  # a constant stands for itself: the other path never reads it
-        pair = (0, value) if first else (value, 0)
-        return self._tiles(*pair, "a name", value.dtype, value.shape, weak=value.weak)
+        x, y = (0, value) if first else (value, 0)
+        return self._tiles(x, y, "a name", value.dtype, value.shape, weak=value.weak)
 
     def _numbers(self, x: Any, y: Any, name: str) -> Any:
         if cv.is_number(x) and cv.is_number(y) and type(x) is type(y) and repr(x) == repr(y):

@@ -450,6 +450,19 @@ def while_true_defines(i: int, n: int) -> int:
     return y
 
 
+def kept_for_the_exit(i: int, n: int) -> int:
+    """What a path that leaves the loop still needs, though the path that stays assigns it anew."""
+    a, b, c = i, 3, 0
+    for k in range(i % 6):
+        if i > 3:
+            if a < b + k:
+                break
+            if a < 9:
+                c = c + b
+        a = c * 2 + k
+    return a + c * 100
+
+
 FUNCTIONS = [f for f in list(globals().values()) if getattr(f, "__code__", None) and f.__module__ == __name__]
 
 
