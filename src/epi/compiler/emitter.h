@@ -111,6 +111,8 @@ class Emitter {
     (void)dtype;
     return true;
   }
+  /// Whether loops that test bounds may go one lane at a time; not where a thread must meet its own chunks again.
+  [[nodiscard]] virtual bool scalar_edges() const { return true; }
   /// Whether an op that the core would emit itself is taken by the target (a GEMM loop on tensor cores, ...).
   virtual bool emit_special(mlir::Operation* op) {
     (void)op;
@@ -118,6 +120,8 @@ class Emitter {
   }
   /// float16 from f64 must round once; x86 has no instruction for it.
   virtual bool native_half_from_double() const { return false; }
+  /// llvm.minimum and llvm.maximum of f32 (NaN if either is, -0 below +0) are one instruction.
+  virtual bool native_minmax() const { return false; }
   virtual llvm::SyncScope::ID sync_scope(tile::MemoryScope scope) {
     (void)scope;
     return llvm::SyncScope::System;
@@ -356,6 +360,7 @@ class Emitter {
               llvm::ArrayRef<std::int64_t> extra_shape, llvm::function_ref<void()> emit);
   Vec padding_of(tile::LoadOp op);
   // memory.cpp
+  bool masked(const Access& access);
   Vec load_lanes(const Access& access, const Coords& coords, Vec padding, bool check);
   Vec load_masked(const Access& access, const Coords& coords, llvm::Value* pointer, Vec padding, llvm::Align align);
   llvm::Value* lane_mask(const Access& access, const Coords& coords);

@@ -269,6 +269,12 @@ Vec Emitter::load_masked(const Access& access, const Coords& coords, llvm::Value
   return {l};
 }
 
+/// Whether a chunk under a mask is one instruction.
+bool Emitter::masked(const Access& access) {
+  const bool unit = access.view.strides.empty() || known(access.view.strides.back()) == 1;
+  return unit && !is_complex(access.view.dtype) && masked_memory(access.view.dtype);
+}
+
 Vec Emitter::load_at(const Access& access, const Coords& coords, Vec padding) {
   const DType dtype = access.view.dtype;
   const bool check = checked_ && access.inside;

@@ -237,8 +237,12 @@ void Emitter::for_each(llvm::ArrayRef<mlir::Value> roots, llvm::ArrayRef<std::in
   if (count == 0 || failed()) return;
   const Walk walk = prepare(roots, true);
   const unsigned lanes = std::min(lanes_for(walk.widest, count), max_lanes);
+  bool masks = true;  // of vectors; else a version that tests bounds goes one lane at a time, which is little code
+  auto check = [&](const Access& a) { masks = masks && (!a.inside || masked(a)); };
+  for (mlir::Operation* op : walk.accesses) check(accesses_[op]);
+  for (const Access* a : extra) check(*a);
   run_versions(walk, extra, shape, [&] {
-    for_chunks(shape, lanes, [&](const Pos& pos) {
+    for_chunks(shape, checked_ && !masks && scalar_edges() ? 1 : lanes, [&](const Pos& pos) {
       write_walked(walk, pos);
       body(pos);
     });

@@ -58,7 +58,7 @@ void Emitter::staged(llvm::ArrayRef<mlir::Operation*> loads, llvm::ArrayRef<cons
   if (all.empty() || (known && known->isOne())) return versioned(loads, extra, emit);
   const bool was_checked = std::exchange(checked_, true);
   auto copy = [&](Staged& s, bool in) {
-    const unsigned lanes = lanes_for(static_cast<unsigned>(size_bytes(s.scratch.dtype)), s.scratch.count);
+    const unsigned lanes = masked(s.was) ? lanes_for(static_cast<unsigned>(size_bytes(s.scratch.dtype)), s.scratch.count) : 1;
     const Vec padding = s.load ? padding_of(mlir::cast<tile::LoadOp>(s.load)) : Vec{};
     for_chunks(s.shape, lanes, [&](const Pos& pos) {
       const Coords c = coordinates(pos, s.shape);
