@@ -10,15 +10,27 @@ PyObject* exception_class(Code code, nb::object& hold) {
   const char* ours = nullptr;
   switch (code) {
     case Code::kOk:
-    case Code::kInvalidArgument: return PyExc_ValueError;
-    case Code::kType: return PyExc_TypeError;
-    case Code::kIndex: return PyExc_IndexError;
-    case Code::kOutOfMemory: return PyExc_MemoryError;
-    case Code::kUnsupported: return PyExc_NotImplementedError;
-    case Code::kIo: return PyExc_OSError;
-    case Code::kCompile: ours = "CompileError"; break;
-    case Code::kDevice: ours = "DeviceError"; break;
-    case Code::kInternal: ours = "InternalError"; break;
+    case Code::kInvalidArgument:
+      return PyExc_ValueError;
+    case Code::kType:
+      return PyExc_TypeError;
+    case Code::kIndex:
+      return PyExc_IndexError;
+    case Code::kOutOfMemory:
+      return PyExc_MemoryError;
+    case Code::kUnsupported:
+      return PyExc_NotImplementedError;
+    case Code::kIo:
+      return PyExc_OSError;
+    case Code::kCompile:
+      ours = "CompileError";
+      break;
+    case Code::kDevice:
+      ours = "DeviceError";
+      break;
+    case Code::kInternal:
+      ours = "InternalError";
+      break;
   }
   hold = nb::module_::import_("epitaxy._errors").attr(ours);
   return hold.ptr();
@@ -36,7 +48,8 @@ void check(const Status& status) {
 }  // namespace epi::bind
 
 NB_MODULE(_engine, m) {
-  nanobind::set_leak_warnings(false);  // kernels and the globals they captured refer to each other until the process ends
+  nanobind::set_leak_warnings(
+      false);  // kernels and the globals they captured refer to each other until the process ends
   m.doc() = "The engine: dtypes, the Tile IR builder, the interpreter, compiler, devices.";
   epi::bind::bind_base(m);
   epi::bind::bind_builder(m);

@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as _np
 
+from epitaxy import _engine
 from epitaxy._device import as_device
 from epitaxy.numpy import _exec
 from epitaxy.numpy._elementwise import evaluate
+from epitaxy.numpy._emit import dtype_code
 from epitaxy.numpy._expr import MAX_NODES, Leaf, Node, cast
 from epitaxy.numpy._layout import Shape, broadcast_strides, index, reshape_strides, row_major, size_of
+
+_DLPACK_TYPES = {"cuda": 2, "hip": 10}
 
 
 class ndarray:
@@ -130,7 +134,7 @@ class ndarray:
     def _interface(self) -> dict[str, Any]:
         leaf = self._leaf()
         leaf.storage.before_write()  # whoever takes the address may write
-        self._device.default_queue().synchronise()
+        _exec.queue_of(self._device).synchronise()
         strides = tuple(s * self.itemsize for s in leaf.strides)
         return {
             "shape": leaf.shape,
@@ -139,6 +143,42 @@ class ndarray:
             "strides": strides,
             "version": 3,
         }
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        if _exec.is_host(self._device):
+            return 1, 0
+        return _DLPACK_TYPES[self._device.kind], int(self._device.info["ordinal"])
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule of the same memory (of a copy where `copy` is True). Waits for the device first."""
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"the array is on {self._device.label}; move it with .to(...) first")
+        if copy:
+            return self.copy()._capsule(max_version, 2)
+        return self._capsule(max_version, 0)
+
+    def _capsule(self, max_version: tuple[int, int] | None, flags: int) -> Any:
+        leaf = self._leaf()
+        versioned = max_version is not None and max_version[0] >= 1
+        if leaf.readonly or leaf.storage.readonly:
+            if not versioned:
+                raise BufferError("a read-only array needs a consumer of DLPack 1.0 or later, or copy=True")
+            flags |= 1
+        else:
+            leaf.storage.before_write()  # whoever takes the capsule may write
+        _exec.queue_of(self._device).synchronise()
+        kind, ordinal = self.__dlpack_device__()
+        code = dtype_code(self.dtype)
+        return _engine.export_dlpack(
+            leaf.storage, leaf.address, code, leaf.shape, leaf.strides, kind, ordinal, versioned, flags
+        )
 
     def item(self) -> Any:
         """The only element as a Python number; ValueError where there are more or none."""

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as _np
 
+from epitaxy import _engine
 from epitaxy._device import as_device
 from epitaxy.numpy import _exec
 from epitaxy.numpy._array import ndarray
 from epitaxy.numpy._elementwise import evaluate
 from epitaxy.numpy._emit import dtype_code
-from epitaxy.numpy._expr import Const, Op
-from epitaxy.numpy._layout import Shape, broadcast, broadcast_strides, normalise_axis
+from epitaxy.numpy._expr import Const, Leaf, Op
+from epitaxy.numpy._layout import Shape, broadcast, broadcast_strides, normalise_axis, size_of
+from epitaxy.numpy._storage import Storage
 
 
 def _shape(shape: int | Sequence[int]) -> Shape:
@@ -41,12 +43,51 @@ def array(value: Any, dtype: Any = None, *, device: Any = None, copy: bool = Tru
     host = _np.asarray(value, dtype=dtype)
     dtype_code(host.dtype)
     target = as_device(device)
-    return ndarray(_exec.from_host(host, target), target)
+    return ndarray(_exec.from_host(host.astype(host.dtype.newbyteorder("="), copy=False), target), target)
 
 
 def asarray(value: Any, dtype: Any = None, *, device: Any = None, copy: bool | None = None) -> ndarray:
     """As `array`, but an array of the right dtype and device is given back as it is."""
     return array(value, dtype, device=device, copy=bool(copy))
+
+
+_PLACES = {1: "cpu", 2: "cuda"}
+_DTYPES = {code: name for code, name, *_ in _engine.DTYPES}
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> ndarray:
+    """An array of the memory of another library's array: no copy where it is on the device asked for.
+
+    Read-only sources give read-only arrays. Work that the source has in flight is waited for by its own rules.
+
+    >>> import numpy
+    >>> source = numpy.arange(3)
+    >>> shared = from_dlpack(source)
+    >>> source[0] = 7
+    >>> shared.tolist()
+    [7, 1, 2]
+    """
+    arguments = _engine.extract_arguments((x,), ["x"])
+    kind, code, *rest = arguments.describe(0)
+    if kind != "array":
+        raise TypeError(f"from_dlpack: got {type(x).__name__}; accepted are arrays with __dlpack__")
+    address, shape, strides, readonly = rest
+    place, ordinal = arguments.place
+    home = as_device("cpu" if _PLACES[place] == "cpu" else f"cuda:{ordinal}")
+    name = _DTYPES[code]
+    dtype = _bfloat16() if name == "bfloat16" else _np.dtype(name)
+    storage = Storage(home, address, size_of(tuple(shape)) * dtype.itemsize, (arguments, x), bool(readonly))
+    shared = ndarray(Leaf(storage, dtype, tuple(shape), tuple(strides), 0), home)
+    moved = shared if device is None else shared.to(device)
+    if copy is False and moved is not shared:
+        raise ValueError(f"from_dlpack: {home.label} to {moved.device.label} takes a copy, and copy is False")
+    return moved.copy() if copy and moved is shared else moved
+
+
+def _bfloat16() -> _np.dtype[Any]:
+    import ml_dtypes
+
+    return _np.dtype(ml_dtypes.bfloat16)
 
 
 def full(shape: int | Sequence[int], fill_value: complex, dtype: Any = None, *, device: Any = None) -> ndarray:
@@ -111,7 +152,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
         start, stop = 0, start
     if step == 0:
         raise ValueError("arange: step must not be 0")
-    kind = _np.dtype(dtype) if dtype is not None else _np.arange(start, start, step).dtype
+    kind = _np.dtype(dtype) if dtype is not None else _np.arange(start * 0, stop * 0, step).dtype
     length = max(0, math.ceil((stop - start) / step))
     target = as_device(device)
     if kind.kind not in "iuf" or length < 64:

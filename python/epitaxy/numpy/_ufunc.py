@@ -33,7 +33,7 @@ def as_node(value: Any, device: Any, dtype: _np.dtype[Any] | None = None) -> Nod
     dtype_code(array.dtype)
     if array.ndim == 0:
         return Const(array.item(), array.dtype)
-    return _exec.from_host(array, device)
+    return _exec.from_host(array.astype(array.dtype.newbyteorder("="), copy=False), device)
 
 
 def device_of(values: tuple[Any, ...]) -> Any:
