@@ -208,7 +208,9 @@ void Lookback::walk_back(Value* item, const GpuEmitter::Registers& before) {
   constexpr std::int64_t kAhead = 4;
   const auto at = e.make_registers({DType::kInt32}, 1);
   e.put(at, {Vec{b.CreateSub(program_, e.i32(1))}});
-  e.put(before, neutral());
+  Tuple none;
+  for (DType d : f.dtypes) none.push_back(e.identity(static_cast<ir::Combine>(op_.getKind()), d, 1));
+  e.put(before, none);
   emit_while(b, [&] {
     Value* nearest = e.get(at)[0].re;
     llvm::SmallVector<Value*> flags;
