@@ -11,7 +11,18 @@ namespace epi::bind {
 namespace {
 
 /// How objects of one type are read.
-enum class Reader : std::uint8_t { kNone, kNumpy, kBool, kInt, kFloat, kNumpyScalar, kExchange, kDlpack, kCudaInterface, kInterface };
+enum class Reader : std::uint8_t {
+  kNone,
+  kNumpy,
+  kBool,
+  kInt,
+  kFloat,
+  kNumpyScalar,
+  kExchange,
+  kDlpack,
+  kCudaInterface,
+  kInterface
+};
 
 struct TypeEntry {
   Reader reader = Reader::kNone;
@@ -83,9 +94,7 @@ std::string describe(Place p) {
   return p.kind == Place::kCuda ? "on cuda:" + std::to_string(p.ordinal) : "in host memory";
 }
 
-std::string type_name(PyObject* o) {
-  return nb::cast<std::string>(nb::str(nb::handle(o).type().attr("__qualname__")));
-}
+std::string type_name(PyObject* o) { return nb::cast<std::string>(nb::str(nb::handle(o).type().attr("__qualname__"))); }
 
 /// Fits 32 bits: every extent and stride, and the offset of every element.
 bool is_wide(const jit::Arg& a) {
@@ -104,24 +113,34 @@ Status read(PyObject* object, jit::Arg& a, Place& place, Arguments& out) {
   const TypeEntry entry = reader_of(object);
   out.foreign = out.foreign || entry.foreign;
   switch (entry.reader) {
-    case Reader::kNumpy: place.kind = Place::kHost; return read_numpy(object, a);
+    case Reader::kNumpy:
+      place.kind = Place::kHost;
+      return read_numpy(object, a);
     case Reader::kBool:
       a.dtype = DType::kBool;
       a.bits[0] = object == Py_True;
       return {};
-    case Reader::kInt: return read_int(object, a);
-    case Reader::kFloat: read_float(object, a); return {};
-    case Reader::kNumpyScalar: return read_numpy_scalar(object, a);
-    case Reader::kExchange: return read_exchange(entry.exchange, object, a, place);
+    case Reader::kInt:
+      return read_int(object, a);
+    case Reader::kFloat:
+      read_float(object, a);
+      return {};
+    case Reader::kNumpyScalar:
+      return read_numpy_scalar(object, a);
+    case Reader::kExchange:
+      return read_exchange(entry.exchange, object, a, place);
     case Reader::kDlpack: {
       nb::object held;
       EPI_RETURN_IF_ERROR(read_dlpack(object, a, place, held));
       out.held.push_back(std::move(held));
       return {};
     }
-    case Reader::kCudaInterface: return read_interface(object, "__cuda_array_interface__", a, place);
-    case Reader::kInterface: return read_interface(object, "__array_interface__", a, place);
-    case Reader::kNone: break;
+    case Reader::kCudaInterface:
+      return read_interface(object, "__cuda_array_interface__", a, place);
+    case Reader::kInterface:
+      return read_interface(object, "__array_interface__", a, place);
+    case Reader::kNone:
+      break;
   }
   return type_error("a " + type_name(object) +
                     " is not an argument of a kernel; accepted are NumPy arrays, anything with __dlpack__, "

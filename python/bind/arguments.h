@@ -21,15 +21,15 @@ struct Place {
 /// What one launch's arguments amount to. `held` keeps DLPack tensors alive until the launch has been queued.
 struct Arguments {
   std::vector<jit::Arg> args;
-  Place place;                 ///< of all views; kNone where there are none
-  int placed_by = -1;          ///< index of the view that decided `place`
-  bool foreign = false;        ///< some view is of a library that queues its own work (torch, cupy)
-  bool wide = false;           ///< some extent, stride or span does not fit 32 bits
+  Place place;           ///< of all views; kNone where there are none
+  int placed_by = -1;    ///< index of the view that decided `place`
+  bool foreign = false;  ///< some view is of a library that queues its own work (torch, cupy)
+  bool wide = false;     ///< some extent, stride or span does not fit 32 bits
   std::vector<nb::object> held;
 };
 
-/// Appends `object` as the next argument; `name` is used in messages only. A Python int is an int32 (int64 where it does
-/// not fit, then uint64), a float a float32, a bool a bool; NumPy scalars keep their dtype.
+/// Appends `object` as the next argument; `name` is used in messages only. A Python int is an int32 (int64 where it
+/// does not fit, then uint64), a float a float32, a bool a bool; NumPy scalars keep their dtype.
 Status extract(PyObject* object, const char* name, Arguments& out);
 
 }  // namespace epi::bind

@@ -30,9 +30,11 @@ void bind_arguments(nb::module_& m) {
       .def("__len__", [](const Arguments& a) { return a.args.size(); })
       .def("describe", [](const Arguments& a, std::size_t i) { return describe(a.args.at(i)); })
       .def("readonly", [](const Arguments& a, std::size_t i) { return a.args.at(i).is_view && a.args.at(i).readonly; })
-      .def_prop_ro("place", [](const Arguments& a) { return nb::make_tuple(static_cast<int>(a.place.kind), a.place.ordinal); })
+      .def_prop_ro("place",
+                   [](const Arguments& a) { return nb::make_tuple(static_cast<int>(a.place.kind), a.place.ordinal); })
       .def_ro("wide", &Arguments::wide)
-      .def("specs", [](const Arguments& a, const std::vector<std::string>& names) { return jit::arg_specs(a.args, names); })
+      .def("specs",
+           [](const Arguments& a, const std::vector<std::string>& names) { return jit::arg_specs(a.args, names); })
       .def("key", [](const Arguments& a) {
         jit::SpecKey key;
         jit::append_key(a.args, key);

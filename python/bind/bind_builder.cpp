@@ -153,14 +153,14 @@ void bind_types(nb::module_& m) {
                      std::string name) {
                     ir::ArgSpec a;
                     a.is_view = true;
-                    a.view = {dtype_of(dtype), std::move(extents), std::move(strides), std::move(divisors), align, alias};
+                    a.view = {
+                        dtype_of(dtype), std::move(extents), std::move(strides), std::move(divisors), align, alias};
                     a.name = std::move(name);
                     return a;
                   })
       .def_ro("is_view", &ir::ArgSpec::is_view)
       .def_ro("name", &ir::ArgSpec::name)
-      .def_prop_ro("dtype",
-                   [](const ir::ArgSpec& a) { return static_cast<int>(a.is_view ? a.view.dtype : a.dtype); })
+      .def_prop_ro("dtype", [](const ir::ArgSpec& a) { return static_cast<int>(a.is_view ? a.view.dtype : a.dtype); })
       .def_prop_rw(
           "extents", [](const ir::ArgSpec& a) { return a.view.extents; },
           [](ir::ArgSpec& a, Shape s) { a.view.extents = std::move(s); })
@@ -181,37 +181,41 @@ void bind_memory(nb::class_<Builder>& c) {
       .def("stride", &Builder::stride)
       .def("slice", &Builder::slice)
       .def("permute_view", [](Builder& b, Value v, const Shape& perm) { return b.permute_view(v, perm); })
-      .def("load",
-           [](Builder& b, Value view, const Values& offsets, const Shape& shape, const std::optional<Scalar>& padding,
-              bool inbounds) { return b.load(view, offsets, shape, pointer(padding), inbounds); },
-           nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
+      .def(
+          "load",
+          [](Builder& b, Value view, const Values& offsets, const Shape& shape, const std::optional<Scalar>& padding,
+             bool inbounds) { return b.load(view, offsets, shape, pointer(padding), inbounds); },
+          nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
       .def("store", [](Builder& b, Value view, const Values& offsets, Value tile,
                        bool inbounds) { b.store(view, offsets, tile, inbounds); })
-      .def("gather",
-           [](Builder& b, Value view, const Values& indices, std::optional<Value> mask,
-              const std::optional<Scalar>& padding, bool inbounds) {
-             return b.gather(view, indices, mask.value_or(Value{}), pointer(padding), inbounds);
-           },
-           nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
-      .def("scatter",
-           [](Builder& b, Value view, const Values& indices, Value value, std::optional<Value> mask, bool inbounds) {
-             b.scatter(view, indices, value, mask.value_or(Value{}), inbounds);
-           },
-           nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
-      .def("atomic_rmw",
-           [](Builder& b, int kind, Value view, const Values& indices, Value value, std::optional<Value> mask, int order,
-              int scope) {
-             return b.atomic_rmw(static_cast<ir::Atomic>(kind), view, indices, value, mask.value_or(Value{}),
-                                 static_cast<ir::Order>(order), static_cast<ir::Scope>(scope));
-           },
-           nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
-      .def("atomic_cas",
-           [](Builder& b, Value view, const Values& indices, Value expected, Value desired, std::optional<Value> mask,
-              int order, int scope) {
-             return b.atomic_cas(view, indices, expected, desired, mask.value_or(Value{}),
-                                 static_cast<ir::Order>(order), static_cast<ir::Scope>(scope));
-           },
-           nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
+      .def(
+          "gather",
+          [](Builder& b, Value view, const Values& indices, std::optional<Value> mask,
+             const std::optional<Scalar>& padding,
+             bool inbounds) { return b.gather(view, indices, mask.value_or(Value{}), pointer(padding), inbounds); },
+          nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
+      .def(
+          "scatter",
+          [](Builder& b, Value view, const Values& indices, Value value, std::optional<Value> mask, bool inbounds) {
+            b.scatter(view, indices, value, mask.value_or(Value{}), inbounds);
+          },
+          nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
+      .def(
+          "atomic_rmw",
+          [](Builder& b, int kind, Value view, const Values& indices, Value value, std::optional<Value> mask, int order,
+             int scope) {
+            return b.atomic_rmw(static_cast<ir::Atomic>(kind), view, indices, value, mask.value_or(Value{}),
+                                static_cast<ir::Order>(order), static_cast<ir::Scope>(scope));
+          },
+          nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
+      .def(
+          "atomic_cas",
+          [](Builder& b, Value view, const Values& indices, Value expected, Value desired, std::optional<Value> mask,
+             int order, int scope) {
+            return b.atomic_cas(view, indices, expected, desired, mask.value_or(Value{}), static_cast<ir::Order>(order),
+                                static_cast<ir::Scope>(scope));
+          },
+          nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
       .def("fence", [](Builder& b, int order, int scope) {
         b.fence(static_cast<ir::Order>(order), static_cast<ir::Scope>(scope));
       });
@@ -220,23 +224,28 @@ void bind_memory(nb::class_<Builder>& c) {
 void bind_shape(nb::class_<Builder>& c) {
   c.def("constant", &Builder::constant)
       .def("full", [](Builder& b, const Scalar& value, const Shape& shape) { return b.full(value, shape); })
-      .def("iota", [](Builder& b, int dtype, const Shape& shape, int axis) { return b.iota(dtype_of(dtype), shape, axis); })
+      .def("iota",
+           [](Builder& b, int dtype, const Shape& shape, int axis) { return b.iota(dtype_of(dtype), shape, axis); })
       .def("broadcast", [](Builder& b, Value v, const Shape& shape) { return b.broadcast(v, shape); })
       .def("reshape", [](Builder& b, Value v, const Shape& shape) { return b.reshape(v, shape); })
       .def("permute", [](Builder& b, Value v, const Shape& perm) { return b.permute(v, perm); })
       .def("cat", [](Builder& b, const Values& tiles, int axis) { return b.cat(tiles, axis); })
-      .def("extract", [](Builder& b, Value v, const Shape& offsets, const Shape& shape) { return b.extract(v, offsets, shape); })
+      .def("extract",
+           [](Builder& b, Value v, const Shape& offsets, const Shape& shape) { return b.extract(v, offsets, shape); })
       .def("insert", [](Builder& b, Value s, Value t, const Shape& offsets) { return b.insert(s, t, offsets); });
 }
 
 void bind_arithmetic(nb::class_<Builder>& c) {
-  c.def("unary", [](Builder& b, int kind, Value v, bool approx) { return b.unary(static_cast<ir::Unary>(kind), v, approx); })
+  c.def("unary",
+        [](Builder& b, int kind, Value v, bool approx) { return b.unary(static_cast<ir::Unary>(kind), v, approx); })
       .def("binary", [](Builder& b, int kind, Value x, Value y,
                         bool flag_zero) { return b.binary(static_cast<ir::Binary>(kind), x, y, flag_zero); })
       .def("fma", &Builder::fma)
-      .def("compare", [](Builder& b, int kind, Value x, Value y) { return b.compare(static_cast<ir::Compare>(kind), x, y); })
+      .def("compare",
+           [](Builder& b, int kind, Value x, Value y) { return b.compare(static_cast<ir::Compare>(kind), x, y); })
       .def("select", &Builder::select)
-      .def("cast", [](Builder& b, Value v, int to, int mode) { return b.cast(v, dtype_of(to), static_cast<ir::Cast>(mode)); })
+      .def("cast",
+           [](Builder& b, Value v, int to, int mode) { return b.cast(v, dtype_of(to), static_cast<ir::Cast>(mode)); })
       .def("bitcast", [](Builder& b, Value v, int to) { return b.bitcast(v, dtype_of(to)); })
       .def("reduce", &reduce, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
       .def("scan", &scan, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
@@ -280,8 +289,8 @@ void bind_builder(nb::module_& m) {
   nb::class_<Builder> c(m, "Builder");
   c.def(nb::init<std::string, std::vector<ir::ArgSpec>, bool>(), nb::arg("name"), nb::arg("args"),
         nb::arg("ascending") = false)
-      .def("set_location", [](Builder& b, const std::string& file, int line,
-                              int column) { b.set_location({file, line, column}); })
+      .def("set_location",
+           [](Builder& b, const std::string& file, int line, int column) { b.set_location({file, line, column}); })
       .def("args", [](const Builder& b) { return b.args(); })
       .def("type", [](const Builder& b, Value v) { return describe(b.type(v)); })
       .def("check", [](const Builder& b) { check(b.status()); })

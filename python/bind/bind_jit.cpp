@@ -24,8 +24,9 @@ struct RawArg {
 RawArg raw_view(std::uintptr_t address, int dtype, const std::vector<std::int64_t>& shape,
                 const std::vector<std::int64_t>& strides, bool readonly) {
   if (shape.size() != strides.size() || shape.size() > static_cast<std::size_t>(jit::kMaxRank))
-    check(invalid_argument("a view needs one stride an axis and at most " + std::to_string(jit::kMaxRank) + " axes; got " +
-                           std::to_string(shape.size()) + " extents and " + std::to_string(strides.size()) + " strides"));
+    check(invalid_argument("a view needs one stride an axis and at most " + std::to_string(jit::kMaxRank) +
+                           " axes; got " + std::to_string(shape.size()) + " extents and " +
+                           std::to_string(strides.size()) + " strides"));
   RawArg out;
   out.arg.is_view = true;
   out.arg.readonly = readonly;
@@ -132,6 +133,7 @@ void bind_jit(nb::module_& m) {
   nb::class_<RawArg>(m, "RawArg").def_static("view", &raw_view).def_static("scalar", &raw_scalar);
   nb::class_<jit::Kernel>(m, "Kernel")
       .def_prop_ro("name", &jit::Kernel::name)
+      .def_prop_ro("id", [](const jit::Kernel& k) { return reinterpret_cast<std::uintptr_t>(&k); })
       .def_prop_ro("info", [](const jit::Kernel& k) { return facts(k.info()); })
       .def_prop_ro("code", [](const jit::Kernel& k) { return nb::bytes(k.code().data(), k.code().size()); })
       .def_prop_ro("stages", [](const jit::Kernel& k) { return k.provenance().stage_us; })

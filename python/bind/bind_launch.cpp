@@ -1,6 +1,6 @@
-// The launch path of tile kernels. A Launcher remembers, for one kernel, what was compiled for which arguments; a launch
-// reads its arguments, finds the kernel by its key, checks that nothing the kernel captured has changed, and submits.
-// Python is called on a miss only.
+// The launch path of tile kernels. A Launcher remembers, for one kernel, what was compiled for which arguments; a
+// launch reads its arguments, finds the kernel by its key, checks that nothing the kernel captured has changed, and
+// submits. Python is called on a miss only.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -14,6 +14,7 @@
 #include "epi/jit/jit.h"
 #include "epi/runtime/queue.h"
 #include "epi/runtime/registry.h"
+#include "traced_call.h"
 
 namespace epi::bind {
 namespace {
@@ -49,13 +50,13 @@ struct StaticAxes {
 
 struct Launcher {
   std::string name;
-  std::vector<std::string> names;    ///< of all parameters
+  std::vector<std::string> names;  ///< of all parameters
   std::vector<bool> constant;
-  nb::tuple defaults;                ///< one a parameter; the `missing` object where there is none
+  nb::tuple defaults;  ///< one a parameter; the `missing` object where there is none
   nb::object missing;
   std::vector<StaticAxes> static_axes;
   std::unordered_map<Words, Entry, WordsHash> entries;
-  nb::dict interned;                 ///< constants that are not numbers, by Python's key
+  nb::dict interned;  ///< constants that are not numbers, by Python's key
 };
 
 /// What one launch works with; kept by its thread so that a hit allocates nothing.
@@ -71,8 +72,10 @@ int g_mode = 0;
 
 Status too_few(const Launcher& l, std::size_t given, std::size_t at) {
   if (given > l.names.size())
-    return type_error("kernel " + l.name + " takes " + std::to_string(l.names.size()) + " arguments, got " + std::to_string(given));
-  return type_error("kernel " + l.name + ": no value for '" + l.names[at] + "' (" + std::to_string(given) + " arguments were given)");
+    return type_error("kernel " + l.name + " takes " + std::to_string(l.names.size()) + " arguments, got " +
+                      std::to_string(given));
+  return type_error("kernel " + l.name + ": no value for '" + l.names[at] + "' (" + std::to_string(given) +
+                    " arguments were given)");
 }
 
 /// The key's words of a constant: a tag and its bits; other objects are numbered by Python's equality of their key.
@@ -166,16 +169,17 @@ bool same_guards(const Entry& e) {
 
 std::vector<Guard> guards_of(nb::handle rows) {
   std::vector<Guard> out;
-  for (nb::handle row : rows)
-    out.push_back({nb::object(row[0]), nb::object(row[1]), nb::object(row[2])});
+  for (nb::handle row : rows) out.push_back({nb::object(row[0]), nb::object(row[1]), nb::object(row[2])});
   return out;
 }
 
-/// Asks Python to compile; `self._miss(constants, arguments, device)` gives (kernel, globals, attributes, current, always).
+/// Asks Python to compile; `self._miss(constants, arguments, device)` gives (kernel, globals, attributes, current,
+/// always).
 Entry& compile(Launcher& l, nb::handle self, Scratch& s, const Target& target) {
   nb::list constants;
   for (nb::handle c : s.constants) constants.append(c);
-  const nb::object made = self.attr("_miss")(constants, nb::cast(s.arguments, nb::rv_policy::copy), nb::cast(target.device));
+  const nb::object made =
+      self.attr("_miss")(constants, nb::cast(s.arguments, nb::rv_policy::copy), nb::cast(target.device));
   Entry e;
   e.kernel = nb::cast<std::shared_ptr<const jit::Kernel>>(made[0]);
   e.globals = guards_of(made[1]);
@@ -189,7 +193,7 @@ Entry& compile(Launcher& l, nb::handle self, Scratch& s, const Target& target) {
 std::shared_ptr<const jit::Kernel> find(Launcher& l, nb::handle self, Scratch& s, const Target& target) {
   s.key.push_back(target.word);
   const auto it = l.entries.find(s.key);
-  if (it == l.entries.end()) return compile(l, self, s, target).kernel;
+  if (it == l.entries.end() || it->second.kernel->is_untraced()) return compile(l, self, s, target).kernel;
   if (same_guards(it->second)) return it->second.kernel;
   const nb::object current = it->second.current;
   if (nb::cast<bool>(current())) {
@@ -244,6 +248,7 @@ void wait(const runtime::Queue& queue) {
 }
 
 void run(Launcher& l, nb::handle self, nb::handle stream, const std::uint32_t grid[3], nb::handle args, Scratch& s) {
+  const TracedCall call("tile.launch");
   check(read_arguments(l, self, args, s));
   const Target& target = target_of(s.arguments.place);
   const auto kernel = find(l, self, s, target);
@@ -257,7 +262,8 @@ void run(Launcher& l, nb::handle self, nb::handle stream, const std::uint32_t gr
   if (!stream.is_none()) {
     if (nb::try_cast<runtime::Queue*>(stream, given) && given) {
       if (!(given->device() == target.device))
-        check(invalid_argument("the queue is of " + given->device().label() + ", the arrays are on " + target.device.label()));
+        check(invalid_argument("the queue is of " + given->device().label() + ", the arrays are on " +
+                               target.device.label()));
       synchronous = false;
     } else {
       synchronous = wait_for_foreign(stream) || synchronous;
@@ -309,6 +315,46 @@ int set_mode(int mode) {
   return before;
 }
 
+// -- the garbage collector's view: kernels, the globals they captured and their functions refer to each other
+int visit_all(const std::vector<Guard>& guards, visitproc visit, void* arg) {
+  for (const Guard& g : guards) {
+    Py_VISIT(g.owner.ptr());
+    Py_VISIT(g.name.ptr());
+    Py_VISIT(g.value.ptr());
+  }
+  return 0;
+}
+
+int launcher_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const Launcher* l = nb::inst_ptr<Launcher>(self);
+  Py_VISIT(l->defaults.ptr());
+  Py_VISIT(l->missing.ptr());
+  Py_VISIT(l->interned.ptr());
+  for (const auto& [key, e] : l->entries) {
+    if (int r = visit_all(e.globals, visit, arg)) return r;
+    if (int r = visit_all(e.attributes, visit, arg)) return r;
+    Py_VISIT(e.current.ptr());
+  }
+  return 0;
+}
+
+int launcher_clear(PyObject* self) {
+  if (!nb::inst_ready(self)) return 0;
+  auto* l = nb::inst_ptr<Launcher>(self);
+  const auto entries = std::move(l->entries);  // released after the launcher is in order
+  l->entries.clear();
+  l->defaults = nb::steal<nb::tuple>(nb::handle());
+  l->missing = nb::object();
+  l->interned = nb::steal<nb::dict>(nb::handle());
+  return 0;
+}
+
+PyType_Slot launcher_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(launcher_traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(launcher_clear)},
+                                {0, nullptr}};
+
 std::vector<StaticAxes> static_axes_of(const nb::list& rows) {
   std::vector<StaticAxes> out;
   for (nb::handle r : rows)
@@ -319,11 +365,11 @@ std::vector<StaticAxes> static_axes_of(const nb::list& rows) {
 }  // namespace
 
 void bind_launch(nb::module_& m) {
-  nb::class_<Launcher>(m, "Launcher")
+  nb::class_<Launcher>(m, "Launcher", nb::type_slots(launcher_slots))
       .def(nb::init<>())
       .def("setup",
-           [](Launcher& l, std::string name, std::vector<std::string> names, std::vector<bool> constant, nb::tuple defaults,
-              nb::object missing, const nb::list& static_axes) {
+           [](Launcher& l, std::string name, std::vector<std::string> names, std::vector<bool> constant,
+              nb::tuple defaults, nb::object missing, const nb::list& static_axes) {
              l.name = std::move(name);
              l.names = std::move(names);
              l.constant = std::move(constant);
@@ -335,7 +381,8 @@ void bind_launch(nb::module_& m) {
       .def_prop_ro("entries", [](const Launcher& l) { return l.entries.size(); })
       .def("forget", [](Launcher& l) { l.entries.clear(); });
   m.def("launch", &launch, nb::arg("stream").none(), nb::arg("grid"), nb::arg("kernel"), nb::arg("args"));
-  m.def("set_mode", &set_mode, "This thread's launches: 0 devices, 1 interpreter, 2 checked, -1 the default. Gives the old.");
+  m.def("set_mode", &set_mode,
+        "This thread's launches: 0 devices, 1 interpreter, 2 checked, -1 the default. Gives the old.");
   m.def("set_default_mode", [](int mode) { g_mode = mode; });
 }
 

@@ -13,6 +13,7 @@
 #include "bind.h"
 #include "epi/jit/jit.h"
 #include "epi/runtime/queue.h"
+#include "traced_call.h"
 
 namespace epi::bind {
 namespace {
@@ -123,13 +124,14 @@ std::shared_ptr<const jit::Kernel> compile(const Program& p, const std::vector<j
 std::shared_ptr<const jit::Kernel> find(Program& p, Scratch& s) {
   s.words.clear();
   jit::append_key(s.args, s.words);
-  if (const auto it = p.kernels.find(s.words); it != p.kernels.end()) return it->second;
+  if (const auto it = p.kernels.find(s.words); it != p.kernels.end() && !it->second->is_untraced()) return it->second;
   auto kernel = compile(p, s.args);
   p.kernels.insert_or_assign(s.words, kernel);
   return kernel;
 }
 
 void launch(Program& p, std::uint32_t programs, const nb::tuple& views, const nb::tuple& scalars) {
+  const TracedCall call("numpy program");
   struct Borrow {
     Scratch s = std::move(t_scratch);
     ~Borrow() { t_scratch = std::move(s); }

@@ -1,5 +1,5 @@
-// runtime/: devices, queues, buffers, events. Calls that may wait release the GIL. Handles share; Python's last reference
-// is one holder among others.
+// runtime/: devices, queues, buffers, events. Calls that may wait release the GIL. Handles share; Python's last
+// reference is one holder among others.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -56,9 +56,8 @@ void bind_device(nb::module_& m) {
       .def("create_queue", [](const Device& d) { return take(Queue::create(d)); })
       .def("trim", [](const Device& d) { check(d.pool().trim()); })
       .def("set_memory_limit", [](const Device& d, std::size_t bytes) { check(d.pool().set_limit(bytes)); })
-      .def("__eq__", [](const Device& a, const nb::object& b) {
-        return nb::isinstance<Device>(b) && a == nb::cast<const Device&>(b);
-      })
+      .def("__eq__", [](const Device& a,
+                        const nb::object& b) { return nb::isinstance<Device>(b) && a == nb::cast<const Device&>(b); })
       .def("__hash__", [](const Device& d) { return std::hash<std::string>()(d.label()); })
       .def("__repr__", [](const Device& d) { return "<epitaxy device " + d.label() + ": " + d.info().name + ">"; });
   m.def("devices", &runtime::devices);

@@ -63,8 +63,14 @@ Status from_tensor(const DLTensor& t, bool readonly, jit::Arg& a, Place& place) 
                       " bits, " + std::to_string(t.lanes) + " lanes) are not supported");
   if (t.ndim > jit::kMaxRank) return invalid_argument("the array has more than 16 axes");
   switch (t.device.type) {
-    case kHostType: case kCudaHostType: place = {Place::kHost, 0}; break;
-    case kCudaType: case kCudaManagedType: place = {Place::kCuda, t.device.id}; break;
+    case kHostType:
+    case kCudaHostType:
+      place = {Place::kHost, 0};
+      break;
+    case kCudaType:
+    case kCudaManagedType:
+      place = {Place::kCuda, t.device.id};
+      break;
     default:
       return {Code::kDevice, "DLPack device type " + std::to_string(t.device.type) + " is not supported"};
   }
@@ -128,7 +134,8 @@ Status read_dlpack(PyObject* object, jit::Arg& a, Place& place, nb::object& held
     if (m->major != 1) return unsupported("DLPack version " + std::to_string(m->major) + " is not supported");
     return from_tensor(m->tensor, (m->flags & kReadonlyFlag) != 0, a, place);
   }
-  if (!PyCapsule_IsValid(held.ptr(), "dltensor")) return type_error("__dlpack__ did not give a tensor that nobody has taken");
+  if (!PyCapsule_IsValid(held.ptr(), "dltensor"))
+    return type_error("__dlpack__ did not give a tensor that nobody has taken");
   return from_tensor(static_cast<Managed*>(PyCapsule_GetPointer(held.ptr(), "dltensor"))->tensor, false, a, place);
 }
 
@@ -148,7 +155,8 @@ Status read_interface(PyObject* object, const char* attribute, jit::Arg& a, Plac
   const auto dtype = dtype_of_typestr(typestr);
   if (!dtype) return type_error("elements of type '" + typestr + "' are not supported");
   const auto shape = nb::cast<nb::tuple>(d["shape"]);
-  if (shape.size() > static_cast<std::size_t>(jit::kMaxRank)) return invalid_argument("the array has more than 16 axes");
+  if (shape.size() > static_cast<std::size_t>(jit::kMaxRank))
+    return invalid_argument("the array has more than 16 axes");
   a.is_view = true;
   a.dtype = *dtype;
   a.rank = static_cast<std::uint8_t>(shape.size());
@@ -162,7 +170,8 @@ Status read_interface(PyObject* object, const char* attribute, jit::Arg& a, Plac
     if (!strided) continue;
     const auto bytes = nb::cast<std::int64_t>(nb::object(d["strides"])[i]);
     if (bytes % size != 0)
-      return invalid_argument("the stride of " + std::to_string(bytes) + " bytes is not a multiple of the element size");
+      return invalid_argument("the stride of " + std::to_string(bytes) +
+                              " bytes is not a multiple of the element size");
     a.strides[i] = bytes / size;
   }
   const auto data = nb::cast<nb::tuple>(d["data"]);

@@ -70,21 +70,38 @@ std::optional<DType> dtype_by_name(const Descr* d) {
 /// Types by number: NumPy's own are below 24 and never change; others (bfloat16) are looked up by name.
 std::optional<DType> dtype_of(const Descr* d) {
   switch (d->type_num) {
-    case 0: return DType::kBool;
-    case 1: return DType::kInt8;
-    case 2: return DType::kUInt8;
-    case 3: return DType::kInt16;
-    case 4: return DType::kUInt16;
-    case 5: return DType::kInt32;
-    case 6: return DType::kUInt32;
-    case 7: case 9: return sizeof(long) == 8 || d->type_num == 9 ? DType::kInt64 : DType::kInt32;
-    case 8: case 10: return sizeof(long) == 8 || d->type_num == 10 ? DType::kUInt64 : DType::kUInt32;
-    case 11: return DType::kFloat32;
-    case 12: return DType::kFloat64;
-    case 14: return DType::kComplex64;
-    case 15: return DType::kComplex128;
-    case 23: return DType::kFloat16;
-    default: return dtype_by_name(d);
+    case 0:
+      return DType::kBool;
+    case 1:
+      return DType::kInt8;
+    case 2:
+      return DType::kUInt8;
+    case 3:
+      return DType::kInt16;
+    case 4:
+      return DType::kUInt16;
+    case 5:
+      return DType::kInt32;
+    case 6:
+      return DType::kUInt32;
+    case 7:
+    case 9:
+      return sizeof(long) == 8 || d->type_num == 9 ? DType::kInt64 : DType::kInt32;
+    case 8:
+    case 10:
+      return sizeof(long) == 8 || d->type_num == 10 ? DType::kUInt64 : DType::kUInt32;
+    case 11:
+      return DType::kFloat32;
+    case 12:
+      return DType::kFloat64;
+    case 14:
+      return DType::kComplex64;
+    case 15:
+      return DType::kComplex128;
+    case 23:
+      return DType::kFloat16;
+    default:
+      return dtype_by_name(d);
   }
 }
 
