@@ -1,10 +1,14 @@
 // Collector: each thread owns a buffer behind its own lock, which only drain() ever contends for.
 #include "epi/base/trace.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 
@@ -26,6 +30,10 @@ struct Collector {
   ForkSafeMutex mutex;
   std::vector<std::shared_ptr<Buffer>> buffers;
   std::vector<std::string> track_names{""};  ///< index = track; 0 means "the calling thread"
+  std::vector<void (*)()> flushers;
+  std::string file;         ///< EPI_TRACE; empty = not asked for, or written
+  int process = 0;          ///< the one that writes it: a forked child does not
+  std::vector<Event> kept;  ///< for the file: what was drained so far
   std::atomic<std::uint64_t> dropped{0};
 };
 
@@ -112,6 +120,32 @@ void append_json(std::string& out, const Event& e) {
   out += ",\"cat\":" + quoted(e.category) + ",\"name\":" + quoted(e.name) + ",\"args\":{" + e.args + "}}";
 }
 
+/// At the end of a program that EPI_TRACE asks to be recorded.
+void write_file() {
+  Collector& all = collector();
+  if (all.file.empty() || all.process != ::getpid()) return;
+  flush();
+  (void)drain();
+  const std::string text = chrome_json(all.kept);
+  std::FILE* out = std::fopen(all.file.c_str(), "w");
+  const bool written = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  if ((out != nullptr && std::fclose(out) != 0) || !written)
+    std::fprintf(stderr, "epitaxy: EPI_TRACE: cannot write %s\n", all.file.c_str());
+  all.file.clear();
+}
+
+/// Recording begins with the program where EPI_TRACE names a file.
+const bool g_from_environment = [] {
+  const char* file = std::getenv("EPI_TRACE");
+  if (file == nullptr || *file == 0) return false;
+  collector().file = file;
+  collector().process = ::getpid();
+  name_thread("main");
+  start();
+  std::atexit(&write_file);
+  return true;
+}();
+
 }  // namespace
 
 std::int64_t now_ns() {
@@ -130,7 +164,24 @@ void start() {
   detail::g_enabled.store(true, std::memory_order_relaxed);
 }
 
-void stop() { detail::g_enabled.store(false, std::memory_order_relaxed); }
+void stop() { detail::g_enabled.store(!collector().file.empty(), std::memory_order_relaxed); }
+
+void on_flush(void (*function)()) {
+  Collector& all = collector();
+  std::lock_guard lock(all.mutex);
+  all.flushers.push_back(function);
+  if (!all.file.empty()) std::atexit(&write_file);  // runs before what the function calls has ended
+}
+
+void flush() {
+  std::vector<void (*)()> flushers;
+  {
+    Collector& all = collector();
+    std::lock_guard lock(all.mutex);
+    flushers = all.flushers;
+  }
+  for (auto function : flushers) function();
+}
 
 std::vector<Event> drain() {
   std::vector<std::shared_ptr<Buffer>> buffers;
@@ -148,6 +199,9 @@ std::vector<Event> drain() {
     buffer->events.clear();
   }
   std::stable_sort(out.begin(), out.end(), [](const Event& a, const Event& b) { return a.start_ns < b.start_ns; });
+  Collector& all = collector();
+  std::lock_guard lock(all.mutex);
+  if (!all.file.empty()) all.kept.insert(all.kept.end(), out.begin(), out.end());
   return out;
 }
 

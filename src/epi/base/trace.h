@@ -1,5 +1,6 @@
 // Trace hooks: spans and counters that any floor may record. Off, a hook costs one relaxed load. On, an event goes to the
 // recording thread's own buffer; drain() collects them all. chrome_json() writes what chrome://tracing and Perfetto open.
+// With EPI_TRACE=file in the environment a program records from its start, and writes that file at its end.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -52,10 +53,14 @@ struct Event {
 
 /// Begins recording; what an earlier recording left undrained is dropped.
 void start();
-/// Ends recording; the events stay until drained.
+/// Ends recording (not that of EPI_TRACE); the events stay until drained.
 void stop();
 /// Takes all events of all threads, in order of their start.
 [[nodiscard]] std::vector<Event> drain();
+/// Has those that measure later than the work happens (GPUs) record what they know so far. Waits for their work.
+void flush();
+/// Adds a function that flush() calls. It may record, wait and call drivers.
+void on_flush(void (*function)());
 /// Events that were not kept because a thread's buffer was full (a million events) since start().
 [[nodiscard]] std::uint64_t dropped();
 

@@ -77,16 +77,19 @@ class Loader {
     const std::string memory_key = key + ":" + std::to_string(device.info().ordinal);
     {
       std::lock_guard lock(mutex_);
-      if (auto it = kernels_.find(memory_key); it != kernels_.end()) {
+      if (auto it = kernels_.find(memory_key); it != kernels_.end() && !it->second->is_untraced()) {
         ++statistics_.memory_hits;
         return it->second;
       }
     }
     EPI_TRY(std::shared_ptr<const Kernel> kernel, make(device, *target, arch, key, source, args));
     std::lock_guard lock(mutex_);
-    auto [it, fresh] = kernels_.emplace(memory_key, kernel);
-    if (fresh) order_.push_back(kernel);
-    return it->second;
+    std::shared_ptr<const Kernel>& known = kernels_[memory_key];
+    if (known && !known->is_untraced()) return known;
+    std::erase(order_, known);
+    known = kernel;
+    order_.push_back(kernel);
+    return kernel;
   }
 
   Statistics statistics() {
@@ -124,7 +127,7 @@ class Loader {
       EPI_TRY(artefact, compile(device, target, arch, source, args, *kernel, stages));
       const Status written = disk.write(key, *artefact);
       if (!written.ok()) epi::report(written, "kernel cache");
-      stages.skip();
+      stages.done("store", source.name);
       count(&Statistics::cache_errors, written.ok() ? 0 : 1);
     }
     count(kernel->provenance_.from == Provenance::From::kDisk ? &Statistics::disk_hits : &Statistics::compiled, 1);

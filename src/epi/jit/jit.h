@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "epi/base/status.h"
+#include "epi/base/trace.h"
 #include "epi/device/device.h"
 #include "epi/ir/builder.h"
 #include "epi/jit/specialize.h"
@@ -28,7 +29,7 @@ struct Source {
 /// How a kernel came to be; times in microseconds, zero for stages that did not run.
 struct Provenance {
   enum class From : std::uint8_t { kCompiled, kDisk } from = From::kCompiled;
-  std::vector<std::pair<std::string, double>> stage_us;    ///< build, compile stages, assemble, load
+  std::vector<std::pair<std::string, double>> stage_us;    ///< build, compile stages, assemble, store, load
   std::vector<std::pair<std::string, std::string>> texts;  ///< tile, llvm, llvm-opt, asm: kept while tracing
 };
 
@@ -46,11 +47,14 @@ class Kernel {
   [[nodiscard]] const std::string& code() const { return code_; }  ///< object or GPU binary
   [[nodiscard]] const Provenance& provenance() const { return provenance_; }
   [[nodiscard]] device::Device& device() const { return *device_; }
+  /// Compiled before the trace that runs now: made anew, so that the trace shows every stage.
+  [[nodiscard]] bool is_untraced() const { return trace::enabled() && provenance_.texts.empty(); }
 
  private:
   friend class Loader;
   Kernel() = default;
   Status check_arguments(std::span<const Arg> args) const;
+  Status submit_traced(device::QueueHandle queue, const device::Dispatch& dispatch) const;
   std::string name_;
   std::vector<std::string> arg_names_;
   std::string code_;

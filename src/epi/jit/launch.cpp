@@ -1,9 +1,11 @@
 // Launching a loaded kernel: the caller's arguments into slots, then the driver. The hot path of everything.
 #include <array>
+#include <cstdio>
 #include <string>
 
 #include "epi/base/trace.h"
 #include "epi/jit/jit.h"
+#include "epi/jit/measured_run.h"
 
 namespace epi::jit {
 namespace {
@@ -48,6 +50,26 @@ std::uint64_t slot_value(const Slot& s, const Arg& a, const std::uint32_t grid[3
   return 0;
 }
 
+/// "a.base=0x7f00, a.extent0=4, n=3": the slots as a trace shows them.
+std::string describe_slots(const KernelInfo& info, const std::vector<std::string>& names, const std::uint64_t* values) {
+  static constexpr const char* kWhat[] = {".base", ".extent", ".stride", "", "errors", "ticket", ".map", "grid"};
+  std::string out;
+  for (std::size_t i = 0; i < info.slots.size(); ++i) {
+    const Slot& s = info.slots[i];
+    const bool of_argument = s.kind <= SlotKind::kScalar || s.kind == SlotKind::kTensorMap;
+    const bool with_axis = s.kind == SlotKind::kExtent || s.kind == SlotKind::kStride || s.kind == SlotKind::kGrid;
+    if (i) out += ", ";
+    if (of_argument) out += s.arg < names.size() ? names[s.arg] : "arg" + std::to_string(s.arg);
+    out += kWhat[static_cast<std::size_t>(s.kind)];
+    if (with_axis) out += std::to_string(s.axis);
+    if (s.kind == SlotKind::kErrors || s.kind == SlotKind::kTicket) continue;
+    char hex[24];
+    std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(values[i]));
+    out += "=" + (with_axis ? std::to_string(values[i]) : std::string(hex));
+  }
+  return out;
+}
+
 }  // namespace
 
 Kernel::~Kernel() {
@@ -89,7 +111,22 @@ Status Kernel::launch(device::QueueHandle queue, const std::uint32_t grid[3], st
   d.slots = slots.data();
   d.tensor_maps = maps.data();
   d.tensor_map_count = map_count;
-  return device_->submit(queue, d);
+  return trace::enabled() ? submit_traced(queue, d) : device_->submit(queue, d);
+}
+
+Status Kernel::submit_traced(device::QueueHandle queue, const device::Dispatch& d) const {
+  const std::string slots = describe_slots(*info_, arg_names_, d.slots);
+  const MeasuredRun run(*device_, queue, name_);
+  const std::int64_t start_ns = trace::now_ns();
+  Status status = device_->submit(queue, d);
+  trace::span("submit", name_, start_ns, trace::now_ns() - start_ns,
+              {{"kernel", reinterpret_cast<std::uint64_t>(this)},
+               {"device", device_->info().kind + ":" + std::to_string(device_->info().ordinal)},
+               {"grid_x", d.grid[0]},
+               {"grid_y", d.grid[1]},
+               {"grid_z", d.grid[2]},
+               {"slots", slots}});
+  return status;
 }
 
 }  // namespace epi::jit

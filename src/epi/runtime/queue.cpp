@@ -51,7 +51,10 @@ Result<Event> Event::create(Device device, const device::EventOptions& options) 
   return Event(std::make_shared<State>(device, handle));
 }
 
-Status Event::wait() const { return state_->device.driver().wait(state_->handle); }
+Status Event::wait() const {
+  const trace::Scope scope("wait", "event");
+  return state_->device.driver().wait(state_->handle);
+}
 Result<bool> Event::is_done() const { return state_->device.driver().is_done(state_->handle); }
 
 Result<double> Event::elapsed_ns(const Event& end) const {
@@ -148,7 +151,10 @@ Result<Event> Queue::record(const device::EventOptions& options) const {
   return event;
 }
 
-Status Queue::synchronise() const { return state_->driver->synchronise(state_->handle); }
+Status Queue::synchronise() const {
+  const trace::Scope scope("wait", "queue");
+  return state_->driver->synchronise(state_->handle);
+}
 Result<bool> Queue::is_idle() const { return state_->driver->is_idle(state_->handle); }
 
 }  // namespace epi::runtime

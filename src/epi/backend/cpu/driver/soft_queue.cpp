@@ -87,7 +87,11 @@ bool SoftQueue::execute(Packet& packet, std::uint64_t index) {
     return true;
   }
   const std::int64_t start_ns = trace::now_ns();
+  const auto function = static_cast<AgentFunction>(packet.agent.type);
   run_agent(packet.agent);
+  if (trace::enabled() && function != AgentFunction::kFree)
+    trace::span("run", function == AgentFunction::kCopy ? "copy" : "host call", start_ns, trace::now_ns() - start_ns,
+                {{"queue", id_}, {"packet", index}}, track_);
   complete(packet.agent.completion_signal, start_ns);
   return true;
 }
@@ -147,6 +151,7 @@ void SoftQueue::complete(std::uint64_t signal_handle, std::int64_t start_ns) {
     std::lock_guard lock(failure_mutex_);
     signal->failure = failure_;
   }
+  if (trace::enabled()) trace::instant("signal", "completion", {{"queue", id_}, {"signal", signal_handle}}, track_);
   signal->value.fetch_sub(1, std::memory_order_seq_cst);
   release(signal);
   workers_.signal_reached();
