@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
-from probes import gemm, radix, scan
 from probes.plan import Machine
+
+from probes import gemm, radix, scan
 
 SIZES = [1, 4095, 4096, 4097, 50_000]
 

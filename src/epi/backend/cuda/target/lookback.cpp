@@ -1,6 +1,7 @@
-// Look-back across programs: each publishes its aggregate, finds the nearest predecessor whose prefix is known, and folds
-// the aggregates in between from left to right, so the bits never depend on timing. Scalars go through one warp, which sees
-// 128 predecessors at a time (fewer, and the chain of prefixes is slower than memory); tiles through one thread an item.
+// Look-back across programs: each publishes its aggregate, finds the nearest predecessor whose prefix is known, and
+// folds the aggregates in between from left to right, so the bits never depend on timing. Scalars go through one warp,
+// which sees 128 predecessors at a time (fewer, and the chain of prefixes is slower than memory); tiles through one
+// thread an item.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "epi/backend/cuda/target/fold.h"
@@ -18,7 +19,9 @@ constexpr std::int64_t kWindow = 32 * kWords;
 class Lookback {
  public:
   Lookback(GpuEmitter& emitter, tile::LookbackOp op)
-      : e(emitter), b(emitter.builder()), op_(op),
+      : e(emitter),
+        b(emitter.builder()),
+        op_(op),
         f(emitter, op, op.getKind(), op.getCombine(), op.getAggregates()),
         items_(tile::size_of(op.getAggregates()[0].getType())) {
     std::uint64_t bytes = 0;
@@ -36,9 +39,9 @@ class Lookback {
   Value* word_at(Value* program, Value* item, std::int64_t word);
   void store_word(Value* pointer, Value* value);
   Value* load_word(Value* pointer);
-  Value* bits(const Vec& v, DType d);           ///< a value of at most 4 bytes as i32
+  Value* bits(const Vec& v, DType d);  ///< a value of at most 4 bytes as i32
   Vec from_bits(Value* word, DType d);
-  llvm::SmallVector<Value*> pack(const Tuple& v);     ///< to value_words_ words
+  llvm::SmallVector<Value*> pack(const Tuple& v);  ///< to value_words_ words
   Tuple unpack(llvm::ArrayRef<Value*> words);
   void publish(Value* item, const Tuple& v, std::uint32_t flag);
   /// The flag, and the value where it is 1 or 2 (at once for single words).
@@ -103,7 +106,8 @@ llvm::SmallVector<Value*> Lookback::pack(const Tuple& v) {
   Value* all = llvm::ConstantInt::get(wide, 0);
   unsigned at = 0;
   const auto add = [&](Value* part) {
-    const auto size = part->getType()->isIntegerTy(1) ? 8U : static_cast<unsigned>(part->getType()->getPrimitiveSizeInBits());
+    const auto size =
+        part->getType()->isIntegerTy(1) ? 8U : static_cast<unsigned>(part->getType()->getPrimitiveSizeInBits());
     Value* raw = part->getType()->isIntegerTy(1) ? part : b.CreateBitCast(part, b.getIntNTy(size));
     all = b.CreateOr(all, b.CreateShl(b.CreateZExt(raw, wide), at));
     at += size;
@@ -169,8 +173,8 @@ Value* Lookback::flag_of(Value* program, Value* item, Tuple& value) {
 
 Tuple Lookback::value_of(Value* program, Value* item, Value* flag) {
   llvm::SmallVector<Value*> words;
-  Value* base = b.CreateSelect(b.CreateICmpEQ(flag, e.i32(kPrefix)), b.getInt64(static_cast<std::uint64_t>(value_words_)),
-                               b.getInt64(0));
+  Value* base = b.CreateSelect(b.CreateICmpEQ(flag, e.i32(kPrefix)),
+                               b.getInt64(static_cast<std::uint64_t>(value_words_)), b.getInt64(0));
   for (std::int64_t w = 0; w < value_words_; ++w)
     words.push_back(load_word(b.CreateGEP(b.getInt64Ty(), word_at(program, item, 1 + w), base)));
   return unpack(words);
@@ -187,11 +191,16 @@ Tuple Lookback::by_thread(Value* item, const Tuple& own) {
   const auto before = e.make_registers(f.dtypes, 1);
   Value* first = b.CreateICmpEQ(program_, e.i32(0));
   e.put(before, identity());
-  emit_if(b, first, [&] { publish(item, own, kPrefix); return LlvmValues{}; },
-          [&] {
-            publish(item, own, kAggregate);
-            return LlvmValues{};
-          });
+  emit_if(
+      b, first,
+      [&] {
+        publish(item, own, kPrefix);
+        return LlvmValues{};
+      },
+      [&] {
+        publish(item, own, kAggregate);
+        return LlvmValues{};
+      });
   e.if_then(b.CreateNot(first), [&] {
     if (single_word_ && f.exact())
       walk_back(item, before);
@@ -202,8 +211,8 @@ Tuple Lookback::by_thread(Value* item, const Tuple& own) {
   return e.get(before);
 }
 
-/// To the nearest prefix, folding on the way: for combiners whose bits do not depend on the order. Four predecessors at a
-/// time, so that their loads overlap; those after the first that is not there yet wait for the next turn.
+/// To the nearest prefix, folding on the way: for combiners whose bits do not depend on the order. Four predecessors at
+/// a time, so that their loads overlap; those after the first that is not there yet wait for the next turn.
 void Lookback::walk_back(Value* item, const GpuEmitter::Registers& before) {
   constexpr std::int64_t kAhead = 4;
   const auto at = e.make_registers({DType::kInt32}, 1);
@@ -337,17 +346,18 @@ Tuple Lookback::by_warp(const Tuple& own) {
   Value* first = b.CreateICmpEQ(program_, e.i32(0));
   e.if_then(b.CreateICmpULT(e.tid(), e.i32(32)), [&] {
     Value* elected = b.CreateICmpEQ(e.lane(), e.i32(0));
-    emit_if(b, first,
-            [&] {
-              e.if_then(elected, [&] { publish(e.i32(0), own, kPrefix); });
-              return LlvmValues{};
-            },
-            [&] {
-              e.if_then(elected, [&] { publish(e.i32(0), own, kAggregate); });
-              window(before);
-              e.if_then(elected, [&] { publish(e.i32(0), f.combine(e.get(before), own), kPrefix); });
-              return LlvmValues{};
-            });
+    emit_if(
+        b, first,
+        [&] {
+          e.if_then(elected, [&] { publish(e.i32(0), own, kPrefix); });
+          return LlvmValues{};
+        },
+        [&] {
+          e.if_then(elected, [&] { publish(e.i32(0), own, kAggregate); });
+          window(before);
+          e.if_then(elected, [&] { publish(e.i32(0), f.combine(e.get(before), own), kPrefix); });
+          return LlvmValues{};
+        });
   });
   return e.broadcast(e.get(before), f.dtypes, true);
 }
