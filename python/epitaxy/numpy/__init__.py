@@ -55,10 +55,10 @@ dtype, result_type, finfo, iinfo = _np.dtype, _np.result_type, _np.finfo, _np.ii
 pi, e, inf, nan, newaxis = _np.pi, _np.e, _np.inf, _np.nan, None
 
 _NAMES = """
-all any arange argmax argmin array asarray asnumpy bool_ broadcast_to clip complex128 complex64 concatenate dot dtype e
-empty empty_like expand_dims eye finfo flip from_dlpack float16 float32 float64 full full_like iinfo imag inf int16 int32 int64 int8
-linspace matmul max mean min nan ndarray newaxis ones ones_like permute_dims pi prod random real reshape result_type
-round squeeze stack sum transpose uint16 uint32 uint64 uint8 where zeros zeros_like
+all any arange argmax argmin array asarray asnumpy bool_ broadcast_to clip complex128 complex64 concatenate dot dtype
+e empty empty_like expand_dims eye finfo flip from_dlpack float16 float32 float64 full full_like iinfo imag inf int16
+int32 int64 int8 linspace matmul max mean min nan ndarray newaxis ones ones_like permute_dims pi prod random real
+reshape result_type round squeeze stack sum transpose uint16 uint32 uint64 uint8 where zeros zeros_like
 """
 __all__ = sorted([*_NAMES.split(), *_FUNCTIONS])
 

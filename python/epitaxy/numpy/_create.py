@@ -87,7 +87,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
 def _bfloat16() -> _np.dtype[Any]:
     import ml_dtypes
 
-    return _np.dtype(ml_dtypes.bfloat16)
+    found: _np.dtype[Any] = _np.dtype(ml_dtypes.bfloat16)
+    return found
 
 
 def full(shape: int | Sequence[int], fill_value: complex, dtype: Any = None, *, device: Any = None) -> ndarray:

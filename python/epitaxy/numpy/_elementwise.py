@@ -34,7 +34,7 @@ def evaluate(root: Node, out: Leaf) -> None:
 def _layout(leaves: list[Leaf], out: Leaf, size: int) -> tuple[Shape, list[Shape]]:
     """The walk of a kernel: its shape, and the strides of every leaf and of `out` along it."""
     shape = out.shape
-    if out.is_contiguous() and all([x.shape == shape and x.is_contiguous() for x in leaves]):
+    if out.is_contiguous() and all(x.shape == shape and x.is_contiguous() for x in leaves):
         return (size,), [(1,)] * (len(leaves) + 1)
     merged, columns = merge(shape, [*leaf_strides(leaves, shape), broadcast_strides(shape, out.strides, shape)])
     return (merged, columns) if merged else ((1,), [(0,) for _ in columns])

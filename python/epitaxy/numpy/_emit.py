@@ -20,7 +20,7 @@ _CODES = {name: code for code, name, *_ in _engine.DTYPES}
 def dtype_code(dtype: _np.dtype[Any]) -> int:
     """The engine's code of a NumPy dtype; TypeError names the dtype and what is accepted."""
     try:
-        return _CODES[dtype.name]
+        return int(_CODES[dtype.name])
     except KeyError:
         accepted = ", ".join(_CODES)
         raise TypeError(f"dtype {dtype} is not supported; accepted are {accepted}") from None

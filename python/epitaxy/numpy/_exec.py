@@ -100,7 +100,7 @@ def prepare(
     scalars: list[_np.dtype[Any]],
     build: Callable[[list[Any]], Any],
 ) -> Any:
-    """The program of `key`, whose first entry is the id of the device; `build` makes its IR for a layout of arguments."""
+    """The program of `key`, whose first entry is the device's id; `build` makes its IR for a layout of arguments."""
     if len(PROGRAMS) >= _MOST_PROGRAMS:
         PROGRAMS.clear()
     text = f"{name} {key[1:]}"

@@ -18,7 +18,7 @@ class Leaf:
     """An array in memory: `offset` and `strides` count elements."""
 
     __slots__ = ("_contiguous", "dtype", "offset", "readonly", "shape", "storage", "storages", "strides")
-    size_nodes = 1
+    size_nodes: int = 1
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Const:
     """A scalar known only by value; it is an argument of the kernel, so a new value does not compile again."""
 
     __slots__ = ("dtype", "value")
-    size_nodes = 1
+    size_nodes: int = 1
     shape: Shape = ()
     storages: tuple[Storage, ...] = ()
 
@@ -102,8 +102,8 @@ class Op:
             more = a.storages
             if more is not storages:
                 storages = storages + tuple(s for s in more if s not in storages) if storages else more
-        self.size_nodes = size
-        self.storages = storages
+        self.size_nodes: int = size
+        self.storages: tuple[Storage, ...] = storages
 
 
 Node = Leaf | Const | Op

@@ -81,7 +81,7 @@ def normalise_axes(axis: int | Sequence[int] | None, rank: int) -> Shape:
     """The axes, sorted; all of them for None. ValueError for a repeated one."""
     if axis is None:
         return tuple(range(rank))
-    given = (axis,) if isinstance(axis, int) or hasattr(axis, "__index__") else tuple(axis)  # type: ignore[arg-type]
+    given = tuple(axis) if isinstance(axis, (tuple, list)) else (operator.index(axis),)  # type: ignore[arg-type]
     axes = tuple(sorted(normalise_axis(a, rank) for a in given))
     if len(set(axes)) != len(axes):
         raise ValueError(f"duplicate value in 'axis': {given}")

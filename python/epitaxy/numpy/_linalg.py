@@ -16,6 +16,7 @@ from epitaxy.numpy._create import asarray
 from epitaxy.numpy._emit import dtype_code
 from epitaxy.numpy._expr import Leaf
 from epitaxy.numpy._layout import Shape, broadcast, broadcast_strides, row_major, size_of
+from epitaxy.numpy._ufunc import FUNCTIONS
 
 _CPU_KINDS = ("float32", "float64", "complex64", "complex128")
 
@@ -69,7 +70,7 @@ def dot(x1: Any, x2: Any) -> ndarray:
     a, b = asarray(x1), asarray(x2)
     if a.ndim > 2 or b.ndim > 2:
         raise NotImplementedError(f"dot of shapes {a.shape} and {b.shape}; use matmul")
-    return a * b if a.ndim == 0 or b.ndim == 0 else matmul(a, b)
+    return FUNCTIONS["multiply"](a, b) if a.ndim == 0 or b.ndim == 0 else matmul(a, b)
 
 
 def _stacked(a: ndarray, b: ndarray) -> ndarray:
@@ -139,5 +140,14 @@ def _run(a: Leaf, b: Leaf, out: Leaf, batch: Shape, sizes: tuple[int, int, int])
     )
 
 
-ndarray.__matmul__ = lambda self, other: matmul(self, other)  # type: ignore[attr-defined]
-ndarray.__rmatmul__ = lambda self, other: matmul(other, self)  # type: ignore[attr-defined]
+def _reflected_matmul(x: ndarray, other: Any) -> ndarray:
+    return matmul(other, x)
+
+
+def install_operators() -> None:
+    """Gives the array `@`."""
+    setattr(ndarray, "__matmul__", matmul)  # noqa: B010
+    setattr(ndarray, "__rmatmul__", _reflected_matmul)  # noqa: B010
+
+
+install_operators()

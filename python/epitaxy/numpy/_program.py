@@ -26,6 +26,11 @@ def power_of_two(n: int) -> int:
     return 1 << max(0, n - 1).bit_length()
 
 
+def ceil_div(n: int, d: int) -> int:
+    """n / d, rounded up."""
+    return -(-n // d)
+
+
 @dataclass(frozen=True)
 class Walk:
     """Merged axes and every leaf's strides along them; at least one axis."""

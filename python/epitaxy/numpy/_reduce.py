@@ -72,6 +72,7 @@ def _finish(value: ndarray, rank: int, axes: tuple[int, ...], keepdims: bool, ou
 def sum(a: Any, axis: Axis = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:
     """Sum along axes. Integers are summed as int64 (uint64); float16 through float32.
 
+    >>> from epitaxy.numpy import ones
     >>> sum(ones((2, 3)), axis=0).tolist()
     [2.0, 2.0, 2.0]
     """
@@ -135,6 +136,7 @@ def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> ndarra
 def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> ndarray:
     """Index of the largest value: the first of equal ones, or the first NaN.
 
+    >>> from epitaxy.numpy import array
     >>> int(argmax(array([3, 9, 9])))
     1
     """

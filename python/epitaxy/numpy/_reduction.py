@@ -6,6 +6,7 @@ alone, so results repeat from run to run; a second pass folds the parts.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from epitaxy.numpy import _exec
 from epitaxy.numpy._emit import COMPARE, UNARY, dtype_code, scalar
 from epitaxy.numpy._expr import Leaf, Node, Walked
 from epitaxy.numpy._layout import Shape, merge, row_major, size_of
-from epitaxy.numpy._program import INT64, Frame, bind, blocks_of, is_plain, leaf_strides, power_of_two
+from epitaxy.numpy._program import INT64, Frame, bind, blocks_of, ceil_div, is_plain, leaf_strides, power_of_two
 
 COMBINE: dict[str, int] = _engine.COMBINE
 _BINARY_OF = {
@@ -97,6 +98,7 @@ class _Pass:
     parts: int
     span: int  # elements of the reduced axis a part
     outer: bool
+    each: bool  # every tile is folded along the reduced axis at once, rather than all tiles elementwise first
 
 
 def _plan(walk: Shape, across: list[Shape], length: int, along: list[int], device: Any) -> _Pass:
@@ -113,8 +115,9 @@ def _plan(walk: Shape, across: list[Shape], length: int, along: list[int], devic
     least = 16 * budget // (tile[-2] * tile[-1]) * tile[-1] if outer else 4 * tile[-1]
     wanted = -(-_exec.program_target(device) // max(programs, 1))
     parts = max(1, min(wanted, -(-length // max(least, 1))))
-    span = -(-(-(-length // parts)) // tile[-1]) * tile[-1]
-    return _Pass(tile, -(-length // span) if span else 1, span, outer)
+    span = ceil_div(ceil_div(length, parts), tile[-1]) * tile[-1]
+    each = _exec.is_host(device) and tile[-1] > 1
+    return _Pass(tile, ceil_div(length, span) if span else 1, span, outer, each)
 
 
 def _passes(
@@ -127,7 +130,7 @@ def _passes(
     strides = [s * plan.parts for s in row_major(walk)]
     leaf = Leaf(partial[0].storage, partial[0].dtype, (*walk, plan.parts), (*strides, 1), 0)
     final = _plan(walk, [tuple(strides)], plan.parts, [1], device)
-    whole = _Pass(final.tile, 1, -(-plan.parts // final.tile[-1]) * final.tile[-1], final.outer)
+    whole = _Pass(final.tile, 1, -(-plan.parts // final.tile[-1]) * final.tile[-1], final.outer, final.each)
     indices = partial[1] if fold.index else None
     return _run(Walked(leaf), walk, [tuple(strides)], plan.parts, [1], fold, device, whole, indices)
 
@@ -184,6 +187,10 @@ def _prepare(
     return _exec.prepare(device, f"reduce_{fold.kind}", key, views, len(dtypes), scalars, build)
 
 
+def _logical(b: Any, kind: str, x: Any, y: Any) -> Any:
+    return b.binary(_engine.BINARY[kind], x, y, False)
+
+
 class _Kernel:
     """Builds one pass: a loop over the reduced axis that folds tiles elementwise, then a fold within the tile."""
 
@@ -206,6 +213,7 @@ class _Kernel:
         self.outputs = rest[int(pairs) :]
         self.span, self.stride = self.b.args()[-2:]
         self.dtype = order[-1].dtype
+        self.each = plan.each and not fold.index
 
     def finish(self) -> Any:
         """The finished module."""
@@ -221,7 +229,7 @@ class _Kernel:
         start = frame.op("mul", part, self.span)
         length = b.dim(target, last)
         stop = frame.op("minimum", frame.op("add", start, self.span), length)
-        initial = [frame.context.full(self.fold.identity, self.dtype)]
+        initial = [b.full(scalar(self.fold.identity, self.dtype), tile[:-1] if self.each else tile)]
         if self.fold.index:
             initial.append(frame.context.full(_np.iinfo(_np.int64).max, INT64))
         results = self._loop(start, stop, initial, kept, length)
@@ -229,7 +237,7 @@ class _Kernel:
         return b.finish()
 
     def _loop(self, start: Any, stop: Any, initial: list[Any], kept: list[Any], length: Any) -> list[Any]:
-        """Folds [start, stop). Sums go by strides of about the root of the length, each from zero, so that rounding grows with the root."""
+        """Folds [start, stop); sums in strides near the root of the length, so that rounding grows with the root."""
         b, frame, step = self.b, self.frame, self.plan.tile[-1]
         if self.fold.kind != "add" or self.dtype.kind not in "fcV":
             position, carried = b.begin_for(start, stop, frame.i64(step), initial)
@@ -246,13 +254,15 @@ class _Kernel:
         padding = scalar(self.fold.identity, self.dtype) if plain else None
         value = frame.expression(self.order, self.views, self.constants, [*kept, position], padding)
         last = len(tile) - 1
-        where = None
+        where: Any = None
         if not plain or self.fold.index:
             where = b.binary(
                 _engine.BINARY["add"], b.iota(dtype_code(INT64), tile, last), b.broadcast(position, tile), False
             )
             inside = b.compare(COMPARE["lt"], where, b.broadcast(length, tile))
             value = b.select(inside, value, frame.context.full(self.fold.identity, self.dtype))
+        if self.each:
+            value = b.reduce(COMBINE[self.fold.kind], [value], last, 0, None)[0]
         if not self.fold.index:
             return [b.binary(_engine.BINARY[_BINARY_OF[self.fold.kind]], carried[0], value, False)]
         if self.index_view is not None:
@@ -267,8 +277,8 @@ class _Kernel:
         kind = "lt" if self.fold.kind == "minimum" else "gt"
         better = b.compare(COMPARE[kind], right[0], left[0])
         same = b.compare(COMPARE["eq"], right[0], left[0])
-        both_and = lambda x, y: b.binary(_engine.BINARY["bitand"], x, y, False)  # noqa: E731
-        either = lambda x, y: b.binary(_engine.BINARY["bitor"], x, y, False)  # noqa: E731
+        both_and = functools.partial(_logical, b, "bitand")
+        either = functools.partial(_logical, b, "bitor")
         if self.dtype.kind == "f":
             left_nan, right_nan = (b.unary(UNARY["isnan"], x, False) for x in (left[0], right[0]))
             not_left = b.unary(UNARY["bitnot"], left_nan, False)
@@ -281,7 +291,7 @@ class _Kernel:
     def _store(self, results: list[Any], kept: list[Any], part: Any) -> None:
         b, tile = self.b, self.plan.tile
         last = len(tile) - 1
-        if tile[last] > 1:
+        if tile[last] > 1 and not self.each:
             if self.fold.index:
                 results = b.reduce(COMBINE["region"], results, last, 0, self._better)
             else:

@@ -20,7 +20,7 @@ _PYTHON_SCALARS = (bool, int, float, complex)
 
 
 def as_node(value: Any, device: Any, dtype: _np.dtype[Any] | None = None) -> Node:
-    """An operand: an array's node, a scalar (of `dtype` where it is a bare Python number), or a copy of a host array."""
+    """An operand: an array's node, a scalar (of `dtype` where it is a bare number), or a copy of a host array."""
     if isinstance(value, ndarray):
         if value._device is not device:
             raise ValueError(
@@ -94,6 +94,27 @@ def _apply(name: str, values: tuple[Any, ...], out: ndarray | None = None, dtype
     return made if out is None else _into(out, made)
 
 
+def _record(name: str, x: ndarray, y: Any) -> ndarray | None:
+    """The common cases in little time: an array with another like it, or with a Python number of its kind."""
+    left = x._node
+    kind = left.dtype
+    if type(y) is ndarray:
+        right = y._node
+        if x._device is not y._device or left.shape != right.shape or kind != right.dtype:
+            return None
+        first, second, result = _loop(name, (kind, kind))
+    elif type(y) in (float, int):
+        first, second, result = _loop(name, (kind, type(y)))
+        if second.kind != "f":
+            return None
+        right = Const(y, second)
+    else:
+        return None
+    if first != kind or second != kind:
+        return None
+    return ndarray(Op(name, (left, right), result, left.shape), x._device)
+
+
 _BOOL = _np.dtype("bool")
 _ORDERS = {
     "equal": operator.eq,
@@ -107,7 +128,7 @@ _MIRRORED = {"less": "greater", "less_equal": "greater_equal", "greater": "less"
 
 
 def _compare_integers(name: str, values: tuple[Any, ...], loop: Loop, device: Any) -> ndarray | None:
-    """Comparisons whose operands have no common integer type: uint64 with signed, and numbers beyond the other's range."""
+    """Comparisons of integers without a common type: uint64 with signed, and numbers beyond the other's range."""
     for value, operand, other in zip(values, loop, reversed(values), strict=False):
         if type(value) is int and operand.kind in "iu" and isinstance(other, ndarray):
             facts = _np.iinfo(operand)
@@ -151,13 +172,10 @@ def _ufunc(name: str, arity: int) -> Callable[..., ndarray]:
     else:
 
         def binary(x1: Any, x2: Any, /, out: ndarray | None = None, *, dtype: Any = None) -> ndarray:
-            if type(x1) is ndarray and type(x2) is ndarray and out is None and dtype is None:
-                left, right = x1._node, x2._node
-                kind = left.dtype
-                if x1._device is x2._device and left.shape == right.shape and kind == right.dtype:
-                    first, second, result = _loop(name, (kind, kind))
-                    if first is kind and second is kind:
-                        return ndarray(Op(name, (left, right), result, left.shape), x1._device)
+            if type(x1) is ndarray and out is None and dtype is None:
+                made = _record(name, x1, x2)
+                if made is not None:
+                    return made
             return _apply(name, (x1, x2), out, dtype)
 
         function = binary
@@ -205,6 +223,7 @@ FUNCTIONS.update({alias: FUNCTIONS[name] for alias, name in _ALIASES.items()})
 def where(condition: Any, x: Any, y: Any) -> ndarray:
     """`x` where the condition holds, `y` elsewhere; the three broadcast.
 
+    >>> from epitaxy.numpy import array
     >>> where(array([True, False]), 1, 2).tolist()
     [1, 2]
     """

@@ -25,6 +25,7 @@ from epitaxy.numpy._emit import BINARY, UNARY, Context, dtype_code
 from epitaxy.numpy._expr import Const
 from epitaxy.numpy._layout import Shape, size_of
 from epitaxy.numpy._program import Frame
+from epitaxy.numpy._ufunc import FUNCTIONS
 
 __all__ = ["Generator", "default_rng"]
 
@@ -52,7 +53,7 @@ class _Philox:
     def halves(self, value: Any) -> tuple[Any, Any]:
         """The low and high words of a uint64 tile."""
         high = self.op("shr", value, self.c.full(32, _U64))
-        return tuple(self.b.cast(v, dtype_code(_U32), _WRAP) for v in (value, high))  # type: ignore[return-value]
+        return tuple(self.b.cast(v, dtype_code(_U32), _WRAP) for v in (value, high))
 
     def block(self, counter: Any, key: Any) -> list[Any]:
         """Four uint32 tiles from a uint64 counter tile and a uint64 key scalar."""
@@ -106,7 +107,7 @@ class Generator:
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: int | Sequence[int] | None = None) -> ndarray:
         """Uniform in [low, high), float64."""
-        return low + (high - low) * self.random(size)
+        return _scaled(self.random(size), high - low, low)
 
     def standard_normal(self, size: int | Sequence[int] | None = None, dtype: Any = float) -> ndarray:
         """Standard normal; float64 or float32."""
@@ -114,7 +115,7 @@ class Generator:
 
     def normal(self, loc: float = 0.0, scale: float = 1.0, size: int | Sequence[int] | None = None) -> ndarray:
         """Normal with mean `loc` and standard deviation `scale`, float64."""
-        return loc + scale * self.standard_normal(size)
+        return _scaled(self.standard_normal(size), scale, loc)
 
     def integers(
         self,
@@ -124,7 +125,7 @@ class Generator:
         dtype: Any = _np.int64,
         endpoint: bool = False,
     ) -> ndarray:
-        """Integers in [low, high) (with `endpoint` including high), by multiplication of a 64-bit word with the range."""
+        """Integers in [low, high), high included with `endpoint`: a 64-bit word times the range, its high half."""
         if high is None:
             low, high = 0, low
         high += int(endpoint)
@@ -135,11 +136,11 @@ class Generator:
         if high - low > 1 << 63:
             raise ValueError(f"integers: a range of {high - low} values; at most 2**63 are supported")
         words = self._draw("integers", size, _U64, (Const(high - low, _U64),))
-        return (words.astype(_np.int64) + low).astype(kind) if low else words.astype(kind)
+        return FUNCTIONS["add"](words.astype(_np.int64), low).astype(kind) if low else words.astype(kind)
 
     @staticmethod
     def _float(dtype: Any) -> _np.dtype[Any]:
-        kind = _np.dtype(dtype)
+        kind: _np.dtype[Any] = _np.dtype(dtype)
         if kind not in (_F32, _F64):
             raise TypeError(f"dtype {kind} is not supported; accepted are float32 and float64")
         return kind
@@ -176,6 +177,10 @@ class Generator:
             scalars = [c.dtype for c in constants]
             program = _exec.prepare(self._device, f"random_{what}", key, [dtype], 1, scalars, build)
         _exec.launch(program, -(-count // tile[0]), ((address, (count,), (1,)),), constants)
+
+
+def _scaled(x: ndarray, factor: float, offset: float) -> ndarray:
+    return FUNCTIONS["add"](FUNCTIONS["multiply"](x, factor), offset)
 
 
 def _value(philox: _Philox, what: str, dtype: _np.dtype[Any], words: list[Any], extra: list[Any]) -> Any:

@@ -17,10 +17,28 @@ from cases import DTYPES, assert_same
 
 CUBE = np.arange(2 * 3 * 5).reshape(2, 3, 5)
 KEYS: list[Any] = [
-    0, -1, ..., None, slice(None), slice(1, None), slice(None, None, -1), (0, 1), (0, 1, 2), (-1, -1, -1), (..., 0), (0, ...),
-    (slice(None), None, 1), (slice(None, None, 2), slice(None, None, -2)), (..., slice(4, 0, -1)), (None, ..., None),
-    (1, slice(5, 2)), slice(2, 2), (slice(-100, 100), slice(None), slice(3, -100, -3)), (slice(None), 0, slice(1, 4)), (),
-]  # fmt: skip
+    0,
+    -1,
+    ...,
+    None,
+    slice(None),
+    slice(1, None),
+    slice(None, None, -1),
+    (0, 1),
+    (0, 1, 2),
+    (-1, -1, -1),
+    (..., 0),
+    (0, ...),
+    (slice(None), None, 1),
+    (slice(None, None, 2), slice(None, None, -2)),
+    (..., slice(4, 0, -1)),
+    (None, ..., None),
+    (1, slice(5, 2)),
+    slice(2, 2),
+    (slice(-100, 100), slice(None), slice(3, -100, -3)),
+    (slice(None), 0, slice(1, 4)),
+    (),
+]
 PAIRS = [
     ((3, 1), (1, 4)),
     ((5,), (2, 5)),

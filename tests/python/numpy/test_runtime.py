@@ -96,7 +96,7 @@ def test_current_device_belongs_to_its_context(current: Any) -> None:
     thread.join()
     assert seen == ["cpu:0"]
     context = contextvars.copy_context()
-    assert context.run(lambda: epitaxy.current_device()) == current
+    assert context.run(epitaxy.current_device) == current
     with epitaxy.device("cpu"):
         assert ep.zeros(1).device.kind == "cpu"
     assert ep.zeros(1).device == current
