@@ -264,6 +264,10 @@ Vec Emitter::binary_float(Binary kind, Vec va, Vec vb, DType dtype, mlir::Operat
     case Binary::k_div: return {narrow(b_.CreateFDiv(a, b), dtype)};
     default: break;
   }
+  if (native_minmax() && a->getType()->getScalarType()->isFloatTy() && (kind == Binary::k_minimum || kind == Binary::k_maximum)) {
+    const auto which = kind == Binary::k_minimum ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum;
+    return {narrow(b_.CreateBinaryIntrinsic(which, a, b), dtype)};
+  }
   if (auto fn = math_of(kind)) return {narrow(math(*fn, a, b), dtype)};
   return fail(op, "no such function of floats", dtype, lanes_of(va.re));
 }

@@ -35,7 +35,7 @@ compiler::AnalysisOptions analysis_options(const Plan& plan) {
 
 GpuEmitter::GpuEmitter(llvm::Module& module, mlir::func::FuncOp kernel, KernelInfo& info, const Plan& plan)
     : Emitter(module, kernel, info, analysis_options(plan)), plan_(plan), ptx_(b_),
-      private_(choose_private(kernel, plan, analysis())) {
+      kept_(choose_private(kernel, plan, analysis())), private_(kept_.homes) {
   kernel.walk([&](mlir::Operation* op) { heavy_ = heavy_ || is_heavy(op); });
   if (plan.mma_loop) mma_loop_ = std::make_unique<MmaLoop>(*this, *plan.mma_loop);
 }
@@ -96,7 +96,7 @@ void GpuEmitter::begin_kernel() {
     function_->addParamAttr(i, llvm::Attribute::getWithByValType(context_, bytes));
     function_->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(64)));
   }
-  mark_kernel(*function_, plan_.threads, maps);
+  mark_kernel(*function_, plan_.threads, resident_blocks(kernel_, plan_, kept_.largest), maps);
   info_.block_threads = plan_.threads;
   b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
   arena_ = new llvm::GlobalVariable(module_, llvm::ArrayType::get(b_.getInt8Ty(), 0), false,

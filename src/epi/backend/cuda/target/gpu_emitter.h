@@ -70,6 +70,8 @@ class GpuEmitter final : public compiler::Emitter {
                      unsigned alias_scope) override;
   bool emit_special(mlir::Operation* op) override;
   [[nodiscard]] bool native_half_from_double() const override { return true; }
+  [[nodiscard]] bool native_minmax() const override { return true; }
+  [[nodiscard]] bool scalar_edges() const override { return private_.empty(); }
   llvm::SyncScope::ID sync_scope(tile::MemoryScope scope) override;
 
   // ================================================================ for this room's own files
@@ -139,7 +141,8 @@ class GpuEmitter final : public compiler::Emitter {
   llvm::Value* warp_ = nullptr;
   llvm::Value* ids_[3] = {};
   llvm::SmallVector<llvm::Value*> slots_;
-  llvm::DenseMap<mlir::Value, int> private_;              ///< tiles in registers: their home's number
+  PrivateTiles kept_;
+  const llvm::DenseMap<mlir::Value, int>& private_;       ///< tiles in registers: their home's number
   std::vector<llvm::SmallVector<Registers>> homes_;       ///< by number: registers of each chunk
   llvm::DenseMap<llvm::Value*, std::int64_t> chunk_of_;   ///< by Pos::index of chunk loops
   std::unique_ptr<MmaLoop> mma_loop_;

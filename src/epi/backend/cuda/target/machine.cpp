@@ -85,7 +85,7 @@ Status prepare_module(llvm::Module& module, std::string_view processor) {
   return {};
 }
 
-void mark_kernel(llvm::Function& f, unsigned threads, llvm::ArrayRef<unsigned> grid_constant) {
+void mark_kernel(llvm::Function& f, unsigned threads, unsigned blocks, llvm::ArrayRef<unsigned> grid_constant) {
   auto& c = f.getContext();
   auto* i32 = llvm::Type::getInt32Ty(c);
   const auto number = [&](unsigned v) { return llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(i32, v)); };
@@ -98,7 +98,7 @@ void mark_kernel(llvm::Function& f, unsigned threads, llvm::ArrayRef<unsigned> g
   fact("reqntidx", threads);
   fact("reqntidy", 1);
   fact("reqntidz", 1);
-  fact("minctasm", 1);
+  fact("minctasm", blocks);
   if (!grid_constant.empty()) {
     llvm::SmallVector<llvm::Metadata*> which;
     for (unsigned p : grid_constant) which.push_back(number(p + 1));

@@ -18,8 +18,9 @@ std::string processor_name(int major, int minor, bool arch_specific);
 /// Sets triple and data layout; must be done before code is emitted into the module.
 Status prepare_module(llvm::Module& module, std::string_view processor);
 
-/// Marks `f` as a kernel of `threads` threads a block. `grid_constant`: indices of tensor-map parameters.
-void mark_kernel(llvm::Function& f, unsigned threads, llvm::ArrayRef<unsigned> grid_constant = {});
+/// Marks `f` as a kernel of `threads` threads a block, of which a multiprocessor shall hold at least `blocks` (the register
+/// budget). `grid_constant`: indices of tensor-map parameters.
+void mark_kernel(llvm::Function& f, unsigned threads, unsigned blocks, llvm::ArrayRef<unsigned> grid_constant = {});
 
 /// Runs the short pipeline.
 Status optimise_module(llvm::Module& module, std::string_view processor);

@@ -19,8 +19,10 @@ constexpr std::int64_t kScannedRegisters = 64;  ///< of 32 bits, of scanned tile
 
 /// Threads so that each has about two chunks of the largest tile, or many of one that is scanned: a scan's cost is its
 /// barriers and shuffles.
-unsigned choose_threads(const Plan& plan, std::int64_t largest, std::int64_t scanned_words) {
+unsigned choose_threads(const Plan& plan, std::int64_t largest, std::int64_t scanned_words, bool folds) {
   if (largest <= 1) return 32;
+  // A short row is one warp's: its folds need neither barriers nor shared memory.
+  if (folds && largest <= 1024 && scanned_words == 0) return 32;
   if (scanned_words > 0) {
     const std::int64_t wanted = (scanned_words + kScannedRegisters - 1) / kScannedRegisters;
     return std::clamp(static_cast<unsigned>(llvm::bit_ceil(static_cast<std::uint64_t>(wanted))), kMinThreads, kMaxThreads);
@@ -114,7 +116,12 @@ Plan make_plan(mlir::func::FuncOp kernel, const Processor& processor) {
   kernel.walk([&](tile::ScanOp op) {
     if (is_block_scan(op, largest)) words = std::max(words, scanned_words(op));
   });
-  plan.threads = choose_threads(plan, largest, words);
+  bool folds = false;
+  kernel.walk([&](tile::ReduceOp op) {
+    const auto shape = tile::shape_of(op.getSources()[0].getType());
+    folds = folds || shape[op.getAxis()] == largest;
+  });
+  plan.threads = choose_threads(plan, largest, words, folds);
   if (processor.hopper) plan.gemm = match_gemm(kernel, processor.shared_limit);
   if (plan.gemm) {
     plan.threads = plan.gemm->shape.threads();
@@ -125,6 +132,25 @@ Plan make_plan(mlir::func::FuncOp kernel, const Processor& processor) {
   if (plan.mma_loop) plan.threads = plan.mma_loop->threads;
   if (!plan.mma_loop) find_scanned(kernel, plan);
   return plan;
+}
+
+unsigned resident_blocks(mlir::func::FuncOp kernel, const Plan& plan, std::int64_t kept_registers) {
+  if (plan.gemm || plan.mma_loop) return 1;
+  bool wide = false;   // f64 arithmetic
+  bool heavy = false;  // long expansions
+  bool scans = false;  // hold a tile twice for a while
+  kernel.walk([&](mlir::Operation* op) {
+    for (mlir::Value v : op->getResults())
+      wide = wide || (!mlir::isa<tile::ViewType, mlir::IndexType>(v.getType()) && is_float(tile::dtype_of(v.getType())) &&
+                      size_bytes(tile::dtype_of(v.getType())) == 8);
+    auto unary = mlir::dyn_cast<tile::UnaryOp>(op);
+    scans = scans || mlir::isa<tile::ScanOp>(op);
+    heavy = heavy || mlir::isa<tile::TakeOp, tile::GatherOp, tile::RankOp, tile::MmaOp>(op) ||
+            (unary && unary.getKind() >= tile::UnaryKind::k_sin && unary.getKind() <= tile::UnaryKind::k_erf);
+  });
+  if (wide || heavy || kept_registers > 32) return 1;
+  const unsigned budget = scans ? 80 : kept_registers <= 16 ? 32 : 64;
+  return std::clamp(65536 / (budget * plan.threads), 1U, 32U);
 }
 
 // -- tiles in registers --------------------------------------------------------------------------------------------
@@ -164,10 +190,10 @@ bool meets_own_chunks(mlir::Value v, const Plan& plan, llvm::DenseSet<mlir::Valu
 
 }  // namespace
 
-llvm::DenseMap<mlir::Value, int> choose_private(mlir::func::FuncOp kernel, const Plan& plan,
-                                                const compiler::Analysis& analysis) {
-  llvm::DenseMap<mlir::Value, int> homes;
-  if (plan.gemm || plan.mma_loop) return homes;
+PrivateTiles choose_private(mlir::func::FuncOp kernel, const Plan& plan, const compiler::Analysis& analysis) {
+  PrivateTiles out;
+  if (plan.gemm || plan.mma_loop) return out;
+  auto& homes = out.homes;
   std::int64_t used = 0;
   const auto consider = [&](mlir::Value v, mlir::Value also) {
     if (!mlir::isa<mlir::RankedTensorType>(v.getType())) return;
@@ -181,6 +207,7 @@ llvm::DenseMap<mlir::Value, int> choose_private(mlir::func::FuncOp kernel, const
         (also && !meets_own_chunks(also, plan, seen)))
       return;
     used += registers;
+    out.largest = std::max(out.largest, registers);
     homes[v] = static_cast<int>(homes.size());
   };
   kernel.walk([&](mlir::Operation* op) {
@@ -196,7 +223,7 @@ llvm::DenseMap<mlir::Value, int> choose_private(mlir::func::FuncOp kernel, const
         analysis.placement(op->getResult(0)) != compiler::Placement::kLazy)
       consider(op->getResult(0), {});
   });
-  return homes;
+  return out;
 }
 
 namespace {

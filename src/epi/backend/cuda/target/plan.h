@@ -47,8 +47,15 @@ struct Plan {
 };
 
 /// Tiles that may live in registers: each thread reads only chunks that it wrote itself. Greedy, within a budget.
-llvm::DenseMap<mlir::Value, int> choose_private(mlir::func::FuncOp kernel, const Plan& plan,
-                                                const compiler::Analysis& analysis);
+struct PrivateTiles {
+  llvm::DenseMap<mlir::Value, int> homes;  ///< numbered from 0
+  std::int64_t largest = 0;                ///< 32-bit registers a thread, of the largest one
+};
+PrivateTiles choose_private(mlir::func::FuncOp kernel, const Plan& plan, const compiler::Analysis& analysis);
+
+/// Blocks that a multiprocessor shall hold, given the 32-bit registers of the largest tile that threads keep: full occupancy
+/// where that is small, fewer where spills would come.
+unsigned resident_blocks(mlir::func::FuncOp kernel, const Plan& plan, std::int64_t kept_registers);
 
 Plan make_plan(mlir::func::FuncOp kernel, const Processor& processor);
 /// Fills absent `lanes` and `segment` attributes.

@@ -94,6 +94,27 @@ void LineFold::tail(const GpuEmitter::Registers& acc, std::int64_t from, std::in
     });
 }
 
+/// Folds the lanes of a group: thread distances first, then the v lanes within a thread.
+Tuple halve_group(Fold& f, Tuple x, Value* member, std::int64_t group, unsigned v, std::int64_t present) {
+  x = f.halve_in_warp(x, member, group / 2, v == 1 ? present : group);
+  for (unsigned h = v / 2; h >= 1; h /= 2) {
+    Tuple low;
+    Tuple high;
+    llvm::SmallVector<int> first;
+    llvm::SmallVector<int> second;
+    for (unsigned j = 0; j < h; ++j) {
+      first.push_back(static_cast<int>(j));
+      second.push_back(static_cast<int>(j + h));
+    }
+    for (const Vec& w : x) {
+      low.push_back(h == 1 ? f.e.extract(w, 0) : f.e.shuffle(w, w, first));
+      high.push_back(h == 1 ? f.e.extract(w, 1) : f.e.shuffle(w, w, second));
+    }
+    x = f.combine(low, high);
+  }
+  return x;
+}
+
 // -- a whole tile by the block -------------------------------------------------------------------------------------
 bool block_fits(const Cut& cut, std::int64_t lanes, unsigned threads) {
   if (cut.results() != 1 || cut.n == 0 || !llvm::has_single_bit(static_cast<std::uint64_t>(lanes))) return false;
@@ -116,6 +137,11 @@ void block_reduce(Fold& f, tile::ReduceOp op, std::int64_t n, std::int64_t lanes
   });
   e.walked(walk);
   Tuple value = e.get(acc);
+  if (threads == 32) {
+    value = e.shuffle_from(halve_group(f, value, e.lane(), 32, v, present), e.i32(0));
+    for (std::size_t k = 0; k < value.size(); ++k) e.set_single(op.getResult(static_cast<unsigned>(k)), value[k]);
+    return;
+  }
   if (power > 32 || v > 1) {
     auto shelf = e.make_shelf(f.dtypes, std::max<std::int64_t>(power, 32));
     const auto keep = [&] { e.write(shelf, own, value, v); };
@@ -150,27 +176,6 @@ bool rows_fit(const Cut& cut, std::int64_t lanes) {
   if (cut.inner != 1 || cut.n == 0 || !llvm::has_single_bit(static_cast<std::uint64_t>(lanes))) return false;
   const std::int64_t v = std::max<std::int64_t>(1, lanes / 32);
   return v == 1 || (v <= 16 && cut.n >= lanes && cut.n % v == 0);
-}
-
-/// Folds the lanes of a group: thread distances first, then the v lanes within a thread.
-Tuple halve_group(Fold& f, Tuple x, Value* member, std::int64_t group, unsigned v, std::int64_t present) {
-  x = f.halve_in_warp(x, member, group / 2, v == 1 ? present : group);
-  for (unsigned h = v / 2; h >= 1; h /= 2) {
-    Tuple low;
-    Tuple high;
-    llvm::SmallVector<int> first;
-    llvm::SmallVector<int> second;
-    for (unsigned j = 0; j < h; ++j) {
-      first.push_back(static_cast<int>(j));
-      second.push_back(static_cast<int>(j + h));
-    }
-    for (const Vec& w : x) {
-      low.push_back(h == 1 ? f.e.extract(w, 0) : f.e.shuffle(w, w, first));
-      high.push_back(h == 1 ? f.e.extract(w, 1) : f.e.shuffle(w, w, second));
-    }
-    x = f.combine(low, high);
-  }
-  return x;
 }
 
 void row_reduce(Fold& f, tile::ReduceOp op, const Cut& cut, std::int64_t lanes) {
