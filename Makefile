@@ -4,7 +4,7 @@ PYTHON ?= .venv/bin/python
 WHEEL ?=
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-gpu bench bench-gpu wheel lint format clean
+.PHONY: help setup build demo test test-gpu mutation bench bench-gpu wheel lint format clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -25,6 +25,9 @@ test: build ## every test: layout, C++, IR, Python, doctests; the last line is t
 
 test-gpu: ## the Python tests on the GPU from a wheel, where there is neither LLVM nor a build: WHEEL=path
 	@tools/from_wheel "$(WHEEL)" test
+
+mutation: build ## twenty faults in the lowerings, one at a time: does the suite catch each?
+	@.venv/bin/python tests/mutation/run.py
 
 bench: build ## the benchmarks on the CPU; figures go to benchmarks/results/
 	@.venv/bin/python benchmarks/run.py --device cpu

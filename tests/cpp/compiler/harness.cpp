@@ -1,5 +1,6 @@
 #include "harness.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -68,13 +69,39 @@ ir::Module finished(ir::Builder& b) {
   return std::move(m).value();
 }
 
-static std::vector<std::uint64_t> slots_of(const KernelInfo& info, std::vector<Arg>& args, ErrorRecord& errors) {
+namespace {
+
+/// A copy of a view's memory between two fences, which no kernel may touch.
+class Fenced {
+ public:
+  explicit Fenced(const Arg& a) : bytes_(a.memory.size() + 2 * kFence, kPattern) {
+    std::copy(a.memory.begin(), a.memory.end(), bytes_.begin() + kFence);
+  }
+  std::byte* data() { return bytes_.data() + kFence; }
+  /// Puts the memory back into `a`; false where a fence has changed.
+  bool leave(Arg& a) const {
+    const auto end = bytes_.end() - kFence;
+    std::copy(bytes_.begin() + kFence, end, a.memory.begin());
+    auto whole = [](std::byte b) { return b == kPattern; };
+    return std::all_of(bytes_.begin(), bytes_.begin() + kFence, whole) && std::all_of(end, bytes_.end(), whole);
+  }
+
+ private:
+  static constexpr std::ptrdiff_t kFence = 256;
+  static constexpr std::byte kPattern{0xa5};
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace
+
+static std::vector<std::uint64_t> slots_of(const KernelInfo& info, const std::vector<Arg>& args, std::vector<Fenced>& memory,
+                                           ErrorRecord& errors) {
   std::vector<std::uint64_t> out;
   for (const Slot& s : info.slots) {
-    Arg* a = s.kind == SlotKind::kErrors ? nullptr : &args[s.arg];
+    const Arg* a = s.kind == SlotKind::kErrors ? nullptr : &args[s.arg];
     switch (s.kind) {
       case SlotKind::kPointer:
-        out.push_back(reinterpret_cast<std::uint64_t>(a->memory.data() + a->offset * static_cast<std::int64_t>(size_bytes(a->dtype))));
+        out.push_back(reinterpret_cast<std::uint64_t>(memory[s.arg].data() + a->offset * static_cast<std::int64_t>(size_bytes(a->dtype))));
         break;
       case SlotKind::kExtent: out.push_back(static_cast<std::uint64_t>(a->extents[s.axis])); break;
       case SlotKind::kStride: out.push_back(static_cast<std::uint64_t>(a->strides[s.axis])); break;
@@ -99,7 +126,8 @@ std::string run_compiled(const ir::Module& module, std::vector<Arg>& args, Grid 
   auto code = cpu::link_object(compiled->bytes, compiled->info.name);
   if (!code.ok()) return code.status().message();
   ErrorRecord errors;
-  const std::vector<std::uint64_t> slots = slots_of(compiled->info, args, errors);
+  std::vector<Fenced> memory(args.begin(), args.end());
+  const std::vector<std::uint64_t> slots = slots_of(compiled->info, args, memory, errors);
   const HostLaunch launch{slots.data(), {grid.x, grid.y, grid.z}, 0};
   auto kernel = reinterpret_cast<HostKernel>((*code)->entry());
   const std::uint64_t programs = std::uint64_t{grid.x} * grid.y * grid.z;
@@ -114,6 +142,8 @@ std::string run_compiled(const ir::Module& module, std::vector<Arg>& args, Grid 
   for (unsigned w = 1; w < workers; ++w) threads.emplace_back(work);
   work();
   for (std::thread& t : threads) t.join();
+  for (std::size_t i = 0; i < args.size(); ++i)
+    if (!memory[i].leave(args[i])) return "the kernel wrote outside argument " + std::to_string(i);
   return errors.site ? compiled->info.sites[errors.site - 1] : "";
 }
 

@@ -199,5 +199,34 @@ TEST(Memory, GatherAndScatter) {
   expect_same(m, args, {1});
 }
 
+TEST(Memory, GatherAndScatterAlongTwoAxes) {
+  std::vector<Arg> args = {random_array(DType::kFloat32, {6, 10}, 1), zeros(DType::kFloat32, {10, 6})};
+  Builder b("gather2", {spec(args[0], 0), spec(args[1], 1)});
+  const std::vector<std::int64_t> shape = {8, 16};  // hangs over both edges
+  Value row = b.iota(DType::kInt32, shape, 0);
+  Value column = b.iota(DType::kInt32, shape, 1);
+  Value g = b.gather(b.args()[0], std::vector<Value>{row, column});
+  b.scatter(b.args()[1], std::vector<Value>{column, row}, g);
+  const ir::Module m = finished(b);
+  expect_same(m, args, {1});
+}
+
+TEST(Cast, ADoubleIsRoundedToAHalfOnce) {
+  const double tiny = 0x1p-40;  // past what a float holds beside 1: rounding to one first makes a tie
+  std::vector<double> values;
+  for (double v : {1 + 0x1p-11, 1 + 3 * 0x1p-11, 1 + 0x1p-8, 1 + 3 * 0x1p-8})
+    for (double e : {-tiny, 0.0, tiny}) values.insert(values.end(), {v + e, -(v + e)});
+  for (DType to : {DType::kFloat16, DType::kBFloat16}) {
+    std::vector<Arg> args = {array_of(DType::kFloat64, values), zeros(to, {static_cast<std::int64_t>(values.size())})};
+    Builder b("cast", {spec(args[0], 0), spec(args[1], 1)});
+    const std::vector<Value> at = {b.constant(ir::Scalar::of_int(DType::kInt32, 0))};
+    b.store(b.args()[1], at, b.cast(b.load(b.args()[0], at, std::vector<std::int64_t>{32}), to, ir::Cast::k_wrap));
+    const ir::Module m = finished(b);
+    expect_same(m, args, {1});
+    // 1 + 2^-11 + 2^-40 is above a tie of halves, and far below one of bfloat16's.
+    EXPECT_EQ(values_of<std::uint16_t>(args[1])[4], to == DType::kFloat16 ? 0x3c01 : 0x3f80);
+  }
+}
+
 }  // namespace
 }  // namespace epi::test
