@@ -82,12 +82,10 @@ std::vector<Case> elementwise_cases() {
   all.push_back(map_case("floordiv_i32", DType::kInt32, DType::kInt32, 999, 256, [](Builder& b, Value x) {
     return b.binary(Binary::k_floordiv, b.binary(Binary::k_mul, x, i32(b, 7)), i32(b, -4));
   }));
-  all.push_back(map_case("cast_f32_bf16", DType::kFloat32, DType::kBFloat16, 777, 256, [](Builder& b, Value x) {
-    return b.cast(x, DType::kBFloat16, Cast::k_wrap);
-  }));
-  all.push_back(map_case("cast_f64_f16", DType::kFloat64, DType::kFloat16, 777, 256, [](Builder& b, Value x) {
-    return b.cast(x, DType::kFloat16, Cast::k_wrap);
-  }));
+  all.push_back(map_case("cast_f32_bf16", DType::kFloat32, DType::kBFloat16, 777, 256,
+                         [](Builder& b, Value x) { return b.cast(x, DType::kBFloat16, Cast::k_wrap); }));
+  all.push_back(map_case("cast_f64_f16", DType::kFloat64, DType::kFloat16, 777, 256,
+                         [](Builder& b, Value x) { return b.cast(x, DType::kFloat16, Cast::k_wrap); }));
   all.push_back(map_case("select_bool", DType::kFloat32, DType::kBool, 513, 128, [](Builder& b, Value x) {
     return b.compare(Compare::k_lt, x, b.full(f32s(0.25), Shape{128}));
   }));

@@ -1,5 +1,5 @@
-// Small programs over the cuda target's lowerings: each is compiled to PTX here, and run elsewhere against what the interpreter
-// gives (tests/cpp/compiler/nvptx/run_cases.py, on a machine with a GPU).
+// Small programs over the cuda target's lowerings: each is compiled to PTX here, and run elsewhere against what the
+// interpreter gives (tests/cpp/compiler/nvptx/run_cases.py, on a machine with a GPU).
 #pragma once
 #include <cstring>
 #include <functional>
@@ -16,19 +16,19 @@ struct Tensor {
   DType dtype = DType::kFloat32;
   ir::Shape shape;
   std::vector<unsigned char> bytes;
-  bool written = false;   ///< compared afterwards
+  bool written = false;  ///< compared afterwards
   std::int64_t alias = 0;
   [[nodiscard]] std::int64_t count() const;
 };
 
 struct Case {
   std::string name;
-  std::vector<Tensor> tensors;              ///< arguments, in order
+  std::vector<Tensor> tensors;  ///< arguments, in order
   std::uint32_t grid[3] = {1, 1, 1};
   std::function<void(ir::Builder&)> build;
   bool ascending = false;
-  double tolerance = 0;                     ///< relative to the largest expected value; 0 = the same bits
-  bool timed_only = false;                  ///< too large for the interpreter: no expected values, timed
+  double tolerance = 0;     ///< relative to the largest expected value; 0 = the same bits
+  bool timed_only = false;  ///< too large for the interpreter: no expected values, timed
 };
 
 /// Filled with small varied values: integers in [-9, 9], floats in (-2, 2).

@@ -48,7 +48,8 @@ Case argmax_case(std::int64_t n) {
     const Value tiles[] = {b.load(b.args()[0], zero, Shape{n}), b.iota(DType::kInt32, Shape{n}, 0)};
     const Values r = b.reduce(Combine::k_region, tiles, 0, 0, [](Builder& bb, const Values& l, const Values& x) {
       Value greater = bb.compare(Compare::k_gt, x[0], l[0]);
-      Value tie = bb.binary(Binary::k_bitand, bb.compare(Compare::k_eq, x[0], l[0]), bb.compare(Compare::k_lt, x[1], l[1]));
+      Value tie =
+          bb.binary(Binary::k_bitand, bb.compare(Compare::k_eq, x[0], l[0]), bb.compare(Compare::k_lt, x[1], l[1]));
       Value take = bb.binary(Binary::k_bitor, greater, tie);
       return Values{bb.select(take, x[0], l[0]), bb.select(take, x[1], l[1])};
     });
@@ -80,7 +81,8 @@ Case softmax_case(std::int64_t rows, std::int64_t n, std::int64_t tile) {
 Case rank_case(std::int64_t n, std::int64_t bins) {
   Case c;
   c.name = "rank_" + std::to_string(n) + "_" + std::to_string(bins);
-  c.tensors = {random_tensor(DType::kInt32, {n}, 23), output_tensor(DType::kInt32, {n}), output_tensor(DType::kInt32, {bins})};
+  c.tensors = {random_tensor(DType::kInt32, {n}, 23), output_tensor(DType::kInt32, {n}),
+               output_tensor(DType::kInt32, {bins})};
   for (int i = 0; i < 3; ++i) c.tensors[static_cast<std::size_t>(i)].alias = i;
   c.build = [=](Builder& b) {
     const Value zero[] = {i64(b, 0)};
@@ -99,7 +101,8 @@ Case take_case() {
   c.build = [](Builder& b) {
     const Value zero[] = {i64(b, 0)};
     Value x = b.load(b.args()[0], zero, Shape{500});
-    Value index = b.binary(Binary::k_sub, b.full(Scalar::of_int(DType::kInt32, 499), Shape{500}), b.iota(DType::kInt32, Shape{500}, 0));
+    Value index = b.binary(Binary::k_sub, b.full(Scalar::of_int(DType::kInt32, 499), Shape{500}),
+                           b.iota(DType::kInt32, Shape{500}, 0));
     b.store(b.args()[1], zero, b.take(b.binary(Binary::k_add, x, x), index, 0));
   };
   return c;

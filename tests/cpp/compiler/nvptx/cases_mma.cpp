@@ -11,7 +11,8 @@ struct GemmTiles {
   std::int64_t m, n, k;
 };
 
-/// C = A @ B, with B given as N x K where `b_transposed` and A as K x M where `a_transposed`; bias adds a row, then relu.
+/// C = A @ B, with B given as N x K where `b_transposed` and A as K x M where `a_transposed`; bias adds a row, then
+/// relu.
 std::function<void(Builder&)> gemm_program(GemmTiles t, bool a_transposed, bool b_transposed, DType out, bool bias) {
   return [=](Builder& b) {
     const std::int64_t swap[] = {1, 0};
@@ -38,12 +39,12 @@ std::function<void(Builder&)> gemm_program(GemmTiles t, bool a_transposed, bool 
   };
 }
 
-Case gemm_case(const std::string& name, DType in, DType out, GemmTiles t, std::int64_t m, std::int64_t n, std::int64_t k,
-               bool ta = false, bool tb = false, bool bias = false) {
+Case gemm_case(const std::string& name, DType in, DType out, GemmTiles t, std::int64_t m, std::int64_t n,
+               std::int64_t k, bool ta = false, bool tb = false, bool bias = false) {
   Case c;
   c.name = "gemm_" + name;
-  c.tensors = {random_tensor(in, ta ? Shape{k, m} : Shape{m, k}, 43), random_tensor(in, tb ? Shape{n, k} : Shape{k, n}, 47),
-               output_tensor(out, {m, n})};
+  c.tensors = {random_tensor(in, ta ? Shape{k, m} : Shape{m, k}, 43),
+               random_tensor(in, tb ? Shape{n, k} : Shape{k, n}, 47), output_tensor(out, {m, n})};
   if (bias) c.tensors.push_back(random_tensor(DType::kFloat32, {1, n}, 53));
   for (std::size_t i = 0; i < c.tensors.size(); ++i) c.tensors[i].alias = static_cast<std::int64_t>(i);
   c.grid[0] = static_cast<std::uint32_t>((m + t.m - 1) / t.m);
@@ -59,7 +60,8 @@ Case timed(Case c) {
   return c;
 }
 
-Case shaped(const std::string& name, std::vector<Tensor> tensors, std::uint32_t grid, std::function<void(Builder&)> build) {
+Case shaped(const std::string& name, std::vector<Tensor> tensors, std::uint32_t grid,
+            std::function<void(Builder&)> build) {
   Case c;
   c.name = name;
   c.tensors = std::move(tensors);
@@ -91,7 +93,8 @@ std::vector<Case> contraction_cases() {
 std::vector<Case> timed_cases() {
   using D = DType;
   std::vector<Case> all;
-  for (GemmTiles t : {GemmTiles{128, 256, 64}, GemmTiles{128, 128, 64}, GemmTiles{256, 128, 64}, GemmTiles{256, 256, 64}}) {
+  for (GemmTiles t :
+       {GemmTiles{128, 256, 64}, GemmTiles{128, 128, 64}, GemmTiles{256, 128, 64}, GemmTiles{256, 256, 64}}) {
     Case c;
     c.name = "time_gemm_8192_" + std::to_string(t.m) + "x" + std::to_string(t.n);
     const std::int64_t s = 8192;
@@ -104,18 +107,23 @@ std::vector<Case> timed_cases() {
   }
   const std::int64_t n = std::int64_t{1} << 28;
   for (std::int64_t tile : {1024, 2048, 4096})
-    all.push_back(shaped("time_add_" + std::to_string(tile), {sized(D::kFloat32, {n}), sized(D::kFloat32, {n}), sized(D::kFloat32, {n}, true)},
+    all.push_back(shaped("time_add_" + std::to_string(tile),
+                         {sized(D::kFloat32, {n}), sized(D::kFloat32, {n}), sized(D::kFloat32, {n}, true)},
                          static_cast<std::uint32_t>(n / tile), [=](Builder& b) {
                            const Value at[] = {start(b, 0, tile)};
-                           b.store(b.args()[2], at, b.binary(Binary::k_add, b.load(b.args()[0], at, Shape{tile}), b.load(b.args()[1], at, Shape{tile})));
+                           b.store(b.args()[2], at,
+                                   b.binary(Binary::k_add, b.load(b.args()[0], at, Shape{tile}),
+                                            b.load(b.args()[1], at, Shape{tile})));
                          }));
   for (auto [rows, width] : {std::pair<std::int64_t, std::int64_t>{32768, 8192}, {4096, 1024}})
-    all.push_back(shaped("time_softmax_" + std::to_string(width), {sized(D::kFloat32, {rows, width}), sized(D::kFloat32, {rows, width}, true)},
+    all.push_back(shaped("time_softmax_" + std::to_string(width),
+                         {sized(D::kFloat32, {rows, width}), sized(D::kFloat32, {rows, width}, true)},
                          static_cast<std::uint32_t>(rows), [=](Builder& b) {
                            const Value at[] = {start(b, 0, 1), i64(b, 0)};
                            Value x = b.reshape(b.load(b.args()[0], at, Shape{1, width}), Shape{width});
                            const Value xs[] = {x};
-                           Value e = b.unary(Unary::k_exp, b.binary(Binary::k_sub, x, b.reduce(Combine::k_maximum, xs, 0)[0]));
+                           Value e = b.unary(Unary::k_exp,
+                                             b.binary(Binary::k_sub, x, b.reduce(Combine::k_maximum, xs, 0)[0]));
                            const Value es[] = {e};
                            Value y = b.binary(Binary::k_div, e, b.reduce(Combine::k_add, es, 0)[0]);
                            b.store(b.args()[1], at, b.reshape(y, Shape{1, width}));
@@ -123,7 +131,8 @@ std::vector<Case> timed_cases() {
   for (DType d : {D::kInt32, D::kFloat32})
     for (std::int64_t tile : {4096, 8192}) {
       const std::int64_t programs = n / tile;
-      Case c = shaped("time_scan_" + std::string(name(d)) + "_" + std::to_string(tile), {sized(d, {n}), sized(d, {n}, true), sized(D::kUInt64, {programs})},
+      Case c = shaped("time_scan_" + std::string(name(d)) + "_" + std::to_string(tile),
+                      {sized(d, {n}), sized(d, {n}, true), sized(D::kUInt64, {programs})},
                       static_cast<std::uint32_t>(programs), [=](Builder& b) {
                         const Value at[] = {start(b, 0, tile)};
                         const Value xs[] = {b.load(b.args()[0], at, Shape{tile})};
@@ -138,7 +147,8 @@ std::vector<Case> timed_cases() {
       all.push_back(c);
     }
   for (std::int64_t tile : {4096, 16384})
-    all.push_back(shaped("time_sum_" + std::to_string(tile), {sized(D::kFloat32, {n}), sized(D::kFloat32, {n / tile}, true)},
+    all.push_back(shaped("time_sum_" + std::to_string(tile),
+                         {sized(D::kFloat32, {n}), sized(D::kFloat32, {n / tile}, true)},
                          static_cast<std::uint32_t>(n / tile), [=](Builder& b) {
                            const Value at[] = {start(b, 0, tile)};
                            const Value xs[] = {b.load(b.args()[0], at, Shape{tile})};

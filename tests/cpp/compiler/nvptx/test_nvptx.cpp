@@ -1,5 +1,5 @@
-// The cuda target without a GPU: every case compiles for every processor, its code verifies, its contract is what the launcher
-// expects, and its PTX says what the case is about. Where ptxas is installed it must accept all of it.
+// The cuda target without a GPU: every case compiles for every processor, its code verifies, its contract is what the
+// launcher expects, and its PTX says what the case is about. Where ptxas is installed it must accept all of it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -84,7 +84,8 @@ TEST_P(Processors, TakeEveryCaseThatFitsTheirSharedMemory) {
     const bool assembled = std::string(GetParam()) == "sm_80" || std::string(GetParam()) == "sm_90a";
     if (!assembled || !std::filesystem::exists(ptxas)) continue;
     std::ofstream(folder + "/case.ptx") << compiled->bytes;
-    const std::string command = ptxas + " -arch=" + GetParam() + " -v -o /dev/null " + folder + "/case.ptx > " + folder + "/log 2>&1";
+    const std::string command =
+        ptxas + " -arch=" + GetParam() + " -v -o /dev/null " + folder + "/case.ptx > " + folder + "/log 2>&1";
     const int status = std::system(command.c_str());
     std::ifstream log(folder + "/log");
     const std::string text((std::istreambuf_iterator<char>(log)), {});

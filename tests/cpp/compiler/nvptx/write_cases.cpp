@@ -1,5 +1,5 @@
-// write_cases FOLDER [ARCH]: compiles every case to PTX and writes, beside it, inputs, the interpreter's results and a JSON file
-// that says how to launch. run_cases.py does the rest on a machine with a GPU.
+// write_cases FOLDER [ARCH]: compiles every case to PTX and writes, beside it, inputs, the interpreter's results and a
+// JSON file that says how to launch. run_cases.py does the rest on a machine with a GPU.
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -40,13 +40,15 @@ std::string list(const auto& values) {
 std::string slots_json(const KernelInfo& info) {
   std::string out = "[";
   for (const Slot& s : info.slots)
-    out += std::string(out.size() > 1 ? "," : "") + "[" + std::to_string(static_cast<int>(s.kind)) + "," + std::to_string(s.arg) +
-           "," + std::to_string(s.axis) + "," + std::to_string(s.swizzle_bytes) + "," + list(s.box) + "]";
+    out += std::string(out.size() > 1 ? "," : "") + "[" + std::to_string(static_cast<int>(s.kind)) + "," +
+           std::to_string(s.arg) + "," + std::to_string(s.axis) + "," + std::to_string(s.swizzle_bytes) + "," +
+           list(s.box) + "]";
   return out + "]";
 }
 
 void save(const std::string& path, const std::vector<unsigned char>& bytes) {
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
 Status run_oracle(const Module& module, Case& c) {
@@ -86,13 +88,15 @@ Status write_case(Case c, const std::string& folder, const std::string& arch) {
   for (std::size_t i = 0; i < c.tensors.size(); ++i) {
     const Tensor& t = c.tensors[i];
     if (!c.timed_only) save(base + ".in" + std::to_string(i), t.bytes);
-    tensors += (i ? "," : "") + std::string("{\"dtype\":\"") + std::string(name(t.dtype)) + "\",\"shape\":" + list(t.shape) +
-               ",\"written\":" + (t.written ? "true" : "false") + "}";
+    tensors += (i ? "," : "") + std::string("{\"dtype\":\"") + std::string(name(t.dtype)) +
+               "\",\"shape\":" + list(t.shape) + ",\"written\":" + (t.written ? "true" : "false") + "}";
   }
-  std::ofstream(base + ".json") << "{\"name\":\"" << compiled.info.name << "\",\"threads\":" << compiled.info.block_threads
+  std::ofstream(base + ".json") << "{\"name\":\"" << compiled.info.name
+                                << "\",\"threads\":" << compiled.info.block_threads
                                 << ",\"shared\":" << compiled.info.shared_bytes << ",\"grid\":" << list(c.grid)
                                 << ",\"slots\":" << slots_json(compiled.info) << ",\"tensors\":[" << tensors
-                                << "],\"tolerance\":" << c.tolerance << ",\"timed\":" << (c.timed_only ? "true" : "false") << "}\n";
+                                << "],\"tolerance\":" << c.tolerance
+                                << ",\"timed\":" << (c.timed_only ? "true" : "false") << "}\n";
   std::printf("%-28s %4u threads %6u shared %6.1f ms %zu bytes\n", c.name.c_str(), compiled.info.block_threads,
               compiled.info.shared_bytes, ms, compiled.bytes.size());
   if (c.timed_only) return {};

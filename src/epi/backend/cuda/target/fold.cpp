@@ -6,7 +6,11 @@ using llvm::Value;
 
 Fold::Fold(GpuEmitter& emitter, mlir::Operation* op, tile::CombineKind kind, mlir::Region& region,
            mlir::ValueRange sources)
-    : e(emitter), b(emitter.builder()), op_(op), kind_(static_cast<ir::Combine>(kind)), region_(region),
+    : e(emitter),
+      b(emitter.builder()),
+      op_(op),
+      kind_(static_cast<ir::Combine>(kind)),
+      region_(region),
       sources_(sources.begin(), sources.end()) {
   for (mlir::Value v : sources) dtypes.push_back(tile::dtype_of(v.getType()));
 }
@@ -43,8 +47,9 @@ Tuple Fold::halve_in_thread(const GpuEmitter::Shelf& shelf, Value* l, std::int64
   for (std::int64_t j = 0; j < count; ++j) x.push_back(e.read(shelf, b.CreateAdd(l, e.i32(stride * j))));
   for (std::int64_t half = count / 2; half >= 1; half /= 2)
     for (std::int64_t j = 0; j < half; ++j)
-      x[static_cast<std::size_t>(j)] = combine_if(below(l, stride * (j + half), stride, limit),
-                                                  x[static_cast<std::size_t>(j)], x[static_cast<std::size_t>(j + half)]);
+      x[static_cast<std::size_t>(j)] =
+          combine_if(below(l, stride * (j + half), stride, limit), x[static_cast<std::size_t>(j)],
+                     x[static_cast<std::size_t>(j + half)]);
   return x[0];
 }
 

@@ -17,7 +17,8 @@ struct Cut {
 
 class Fold {
  public:
-  Fold(GpuEmitter& emitter, mlir::Operation* op, tile::CombineKind kind, mlir::Region& region, mlir::ValueRange sources);
+  Fold(GpuEmitter& emitter, mlir::Operation* op, tile::CombineKind kind, mlir::Region& region,
+       mlir::ValueRange sources);
   Tuple combine(const Tuple& left, const Tuple& right);
   /// combine(left, right) where `present` (null: always), else left.
   Tuple combine_if(llvm::Value* present, const Tuple& left, const Tuple& right);

@@ -39,7 +39,10 @@ void for_shelved(GpuEmitter& e, mlir::Value acc, llvm::ArrayRef<std::int64_t> sh
   auto loop = e.begin_loop(e.i32(0), e.i32(static_cast<std::int64_t>(fragments.size())), e.i32(1));
   Value* both = b.CreateAlignedLoad(pair, slot(loop.index), llvm::Align(8));
   const auto [row, col] = shelf.place(loop.index);
-  for_fragments(e, acc, shape, {{row, col, b.CreateExtractElement(both, std::uint64_t{0}), b.CreateExtractElement(both, std::uint64_t{1})}}, body);
+  for_fragments(
+      e, acc, shape,
+      {{row, col, b.CreateExtractElement(both, std::uint64_t{0}), b.CreateExtractElement(both, std::uint64_t{1})}},
+      body);
   e.end_loop(loop);
 }
 
@@ -50,7 +53,9 @@ void store_fragments(GpuEmitter& e, tile::StoreOp store, mlir::Value acc, const 
   const auto shape = tile::shape_of(store.getValue().getType());
   const Access target = e.access(store.getView(), store.getOffsets(), shape, store.getInbounds());
   const auto walk = e.prepare({store.getValue()}, false);
-  const auto one = [&](const Pos& pos) { e.store_at(target, e.coordinates(pos, shape), e.pull(store.getValue(), pos)); };
+  const auto one = [&](const Pos& pos) {
+    e.store_at(target, e.coordinates(pos, shape), e.pull(store.getValue(), pos));
+  };
   e.versioned(walk.accesses, {&target}, [&] {
     if (shelf.base != nullptr && e.at_edge())
       for_shelved(e, acc, shape, fragments, shelf, one);

@@ -1,5 +1,5 @@
-// A contraction on Hopper: one warpgroup loads tiles into a ring by TMA, the others multiply with wgmma. What the program
-// itself computes (where its tiles are, what happens to the accumulators) comes from a GemmProgram.
+// A contraction on Hopper: one warpgroup loads tiles into a ring by TMA, the others multiply with wgmma. What the
+// program itself computes (where its tiles are, what happens to the accumulators) comes from a GemmProgram.
 #pragma once
 #include <llvm/IR/IRBuilder.h>
 

@@ -1,5 +1,5 @@
-// A matched contraction inside its kernel: offsets and trip count from the program's scalars, the epilogue pulled element
-// pair by element pair from the accumulators.
+// A matched contraction inside its kernel: offsets and trip count from the program's scalars, the epilogue pulled
+// element pair by element pair from the accumulators.
 #include "epi/backend/cuda/target/fragments.h"
 #include "epi/backend/cuda/target/gemm_emit.h"
 #include "epi/backend/cuda/target/mma_loop.h"
@@ -10,9 +10,7 @@ using llvm::Value;
 
 class MatchedGemm final : public GemmProgram {
  public:
-  MatchedGemm(GpuEmitter& emitter, const GemmMatch& match) : e(emitter), m_(match) {
-    trips_ = count_trips();
-  }
+  MatchedGemm(GpuEmitter& emitter, const GemmMatch& match) : e(emitter), m_(match) { trips_ = count_trips(); }
   Value* trips(llvm::IRBuilder<>&) override { return trips_; }
   Value* initial(llvm::IRBuilder<>& b) override { return llvm::ConstantFP::get(b.getFloatTy(), m_.initial); }
   GemmCoords operands(llvm::IRBuilder<>& b, Value* iteration) override;
@@ -75,7 +73,8 @@ void MatchedGemm::finish(llvm::IRBuilder<>& b, const GemmFragment& fragment) {
   shelf.place = [&](Value* index) {
     Value* line = b.CreateUDiv(index, e.i32(groups));
     Value* row = b.CreateAdd(b.CreateShl(b.CreateLShr(line, 1), 6), b.CreateShl(b.CreateAnd(line, e.i32(1)), 3));
-    return std::pair{b.CreateAdd(fragment.row, row), b.CreateAdd(fragment.col, b.CreateShl(b.CreateURem(index, e.i32(groups)), 3))};
+    return std::pair{b.CreateAdd(fragment.row, row),
+                     b.CreateAdd(fragment.col, b.CreateShl(b.CreateURem(index, e.i32(groups)), 3))};
   };
   for (tile::StoreOp store : m_.stores) store_fragments(e, store, m_.loop.getResult(0), fragments, shelf);
 }

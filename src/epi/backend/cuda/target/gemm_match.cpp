@@ -156,7 +156,8 @@ std::optional<GemmMatch> match_gemm(mlir::func::FuncOp kernel, std::uint32_t sha
     GemmMatch m;
     if (!match_loop(loop, m) || !match_around(m)) continue;
     const DType element = tile::dtype_of(m.mma.getA().getType());
-    if (tile::dtype_of(m.mma.getAcc().getType()) != DType::kFloat32 || element != tile::dtype_of(m.mma.getB().getType()) ||
+    if (tile::dtype_of(m.mma.getAcc().getType()) != DType::kFloat32 ||
+        element != tile::dtype_of(m.mma.getB().getType()) ||
         (element != DType::kBFloat16 && element != DType::kFloat16))
       return std::nullopt;
     const auto a = tile::shape_of(m.mma.getA().getType());
@@ -206,7 +207,8 @@ bool computed_inside(mlir::Value v, mlir::scf::ForOp loop) {
   mlir::Operation* op = v.getDefiningOp();
   if (op == nullptr) return false;
   if (mlir::isa<tile::ConstantOp, tile::IotaOp>(op)) return true;
-  return loop->isAncestor(op) && llvm::all_of(op->getOperands(), [&](mlir::Value x) { return computed_inside(x, loop); });
+  return loop->isAncestor(op) &&
+         llvm::all_of(op->getOperands(), [&](mlir::Value x) { return computed_inside(x, loop); });
 }
 
 }  // namespace

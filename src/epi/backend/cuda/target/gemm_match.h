@@ -1,5 +1,5 @@
-// Recognises a contraction that Hopper's tensor cores take whole: a loop over K whose only work is acc = mma(load, load, acc),
-// followed by elementwise code and stores. Everything else goes the generic way.
+// Recognises a contraction that Hopper's tensor cores take whole: a loop over K whose only work is acc = mma(load,
+// load, acc), followed by elementwise code and stores. Everything else goes the generic way.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,8 +12,8 @@ namespace epi::cuda {
 /// One operand's load: a tile of a rank-2 kernel argument, which TMA can address.
 struct GemmLoad {
   tile::LoadOp load;
-  unsigned argument = 0;   ///< the kernel argument
-  unsigned outer_axis = 0; ///< index in load.getOffsets() of M (or N)
+  unsigned argument = 0;    ///< the kernel argument
+  unsigned outer_axis = 0;  ///< index in load.getOffsets() of M (or N)
   unsigned k_axis = 1;
   bool mn_major = false;
 };
@@ -31,7 +31,8 @@ struct GemmMatch {
 /// The match, or nothing.
 std::optional<GemmMatch> match_gemm(mlir::func::FuncOp kernel, std::uint32_t shared_limit);
 
-/// The same loop for mma.sync: operands are any tiles that the loop computes, accumulators stay in registers across the loop.
+/// The same loop for mma.sync: operands are any tiles that the loop computes, accumulators stay in registers across the
+/// loop.
 struct MmaLoopMatch {
   mlir::scf::ForOp loop;
   tile::MmaOp mma;
@@ -39,7 +40,7 @@ struct MmaLoopMatch {
   unsigned warps_m = 2;  ///< the block's warps as a grid over the accumulator
   unsigned warps_n = 2;
   llvm::SmallVector<tile::StoreOp, 2> stores;  ///< that take the accumulators from registers
-  bool only_stores = false;  ///< nothing else reads the loop's result
+  bool only_stores = false;                    ///< nothing else reads the loop's result
 };
 
 std::optional<MmaLoopMatch> match_mma_loop(mlir::func::FuncOp kernel, std::uint32_t shared_limit);

@@ -1,5 +1,5 @@
-// How a program's M x N x K contraction is cut for Hopper's tensor cores: sub-tiles, warpgroups, panels, ring. Plain numbers,
-// made once from the tile sizes and layouts; the emitter and the launcher's tensor maps follow them.
+// How a program's M x N x K contraction is cut for Hopper's tensor cores: sub-tiles, warpgroups, panels, ring. Plain
+// numbers, made once from the tile sizes and layouts; the emitter and the launcher's tensor maps follow them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,24 +9,24 @@ namespace epi::cuda {
 
 /// What the program asks for.
 struct GemmProblem {
-  bool bf16 = true;         ///< operands; else f16
-  std::int64_t m = 128;     ///< the program's tile
+  bool bf16 = true;      ///< operands; else f16
+  std::int64_t m = 128;  ///< the program's tile
   std::int64_t n = 256;
-  std::int64_t k = 64;      ///< along K, each iteration
-  bool a_mn_major = false;  ///< A's memory has M innermost
-  bool b_mn_major = true;   ///< B's memory has N innermost (a row-major K x N array)
+  std::int64_t k = 64;                  ///< along K, each iteration
+  bool a_mn_major = false;              ///< A's memory has M innermost
+  bool b_mn_major = true;               ///< B's memory has N innermost (a row-major K x N array)
   std::uint32_t shared_limit = 232448;  ///< bytes a block may use
 };
 
 /// One operand's stage in shared memory: panels side by side along the innermost axis, each one TMA box.
 struct GemmOperand {
   bool mn_major = false;
-  std::uint32_t inner = 64;        ///< elements of a panel's row: a row is `swizzle` bytes
-  std::uint32_t outer = 128;       ///< rows of a panel
+  std::uint32_t inner = 64;   ///< elements of a panel's row: a row is `swizzle` bytes
+  std::uint32_t outer = 128;  ///< rows of a panel
   std::uint32_t panels = 1;
-  std::uint32_t swizzle = 128;     ///< bytes
+  std::uint32_t swizzle = 128;  ///< bytes
   std::uint32_t panel_bytes = 0;
-  std::uint64_t descriptor = 0;    ///< wgmma's, without address
+  std::uint64_t descriptor = 0;       ///< wgmma's, without address
   std::vector<std::uint32_t> k_step;  ///< byte offset of each 16 of K
   [[nodiscard]] std::uint32_t bytes() const { return panels * panel_bytes; }
 };
@@ -39,8 +39,8 @@ struct GemmShape {
   std::uint32_t subs_m = 1;
   std::uint32_t subs_n = 1;
   // -- threads
-  std::uint32_t consumers = 2;   ///< warpgroups that multiply; one more loads
-  std::uint32_t frags = 1;       ///< groups of 64 rows a consumer
+  std::uint32_t consumers = 2;  ///< warpgroups that multiply; one more loads
+  std::uint32_t frags = 1;      ///< groups of 64 rows a consumer
   // -- shared memory
   GemmOperand a;
   GemmOperand b;

@@ -34,8 +34,11 @@ compiler::AnalysisOptions analysis_options(const Plan& plan) {
 }  // namespace
 
 GpuEmitter::GpuEmitter(llvm::Module& module, mlir::func::FuncOp kernel, KernelInfo& info, const Plan& plan)
-    : Emitter(module, kernel, info, analysis_options(plan)), plan_(plan), ptx_(b_),
-      kept_(choose_private(kernel, plan, analysis())), private_(kept_.homes) {
+    : Emitter(module, kernel, info, analysis_options(plan)),
+      plan_(plan),
+      ptx_(b_),
+      kept_(choose_private(kernel, plan, analysis())),
+      private_(kept_.homes) {
   kernel.walk([&](mlir::Operation* op) { heavy_ = heavy_ || is_heavy(op); });
   if (plan.mma_loop) mma_loop_ = std::make_unique<MmaLoop>(*this, *plan.mma_loop);
 }
@@ -60,7 +63,8 @@ void GpuEmitter::add_slots() {
     if (!mlir::isa<tile::StoreOp, tile::ScatterOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::LookbackOp>(op)) return;
     for (mlir::Value v : op->getOperands())
       if (mlir::isa<tile::ViewType>(v.getType()))
-        if (const auto argument = argument_of(v); argument && *argument < 64) info_.written |= std::uint64_t{1} << *argument;
+        if (const auto argument = argument_of(v); argument && *argument < 64)
+          info_.written |= std::uint64_t{1} << *argument;
   });
   if (info_.ascending) {
     ticket_slot_ = static_cast<int>(info_.slots.size());
@@ -176,16 +180,20 @@ Value* GpuEmitter::linear_program() {
 
 llvm::SyncScope::ID GpuEmitter::sync_scope(tile::MemoryScope scope) {
   switch (scope) {
-    case tile::MemoryScope::k_program: return context_.getOrInsertSyncScopeID("block");
-    case tile::MemoryScope::k_device: return context_.getOrInsertSyncScopeID("device");
-    case tile::MemoryScope::k_system: return llvm::SyncScope::System;
+    case tile::MemoryScope::k_program:
+      return context_.getOrInsertSyncScopeID("block");
+    case tile::MemoryScope::k_device:
+      return context_.getOrInsertSyncScopeID("device");
+    case tile::MemoryScope::k_system:
+      return llvm::SyncScope::System;
   }
   return llvm::SyncScope::System;
 }
 
 // -- chunks --------------------------------------------------------------------------------------------------------
 unsigned GpuEmitter::lanes_for(unsigned widest, std::int64_t count) {
-  (void)widest;  // the plan has one answer for all loops over tiles of one size, so that a thread meets its own chunks again
+  (void)widest;  // the plan has one answer for all loops over tiles of one size, so that a thread meets its own chunks
+                 // again
   return plan_.lanes(count);
 }
 
@@ -290,9 +298,7 @@ void GpuEmitter::after_effect(mlir::Operation* op) {
   if (acquire || meets_others(op)) barrier();
 }
 
-void GpuEmitter::once(llvm::function_ref<void()> body) {
-  if_then(b_.CreateICmpEQ(tid_, i32(0)), body);
-}
+void GpuEmitter::once(llvm::function_ref<void()> body) { if_then(b_.CreateICmpEQ(tid_, i32(0)), body); }
 
 Vec GpuEmitter::once_value(mlir::Type type, llvm::function_ref<Vec()> body) {
   const DType dtype = tile::dtype_of(type);
@@ -324,7 +330,8 @@ Buffer GpuEmitter::make_storage(mlir::Value v) {
   const DType dtype = tile::dtype_of(v.getType());
   const std::int64_t count = tile::size_of(v.getType());
   if (homes_.size() <= home) homes_.resize(home + 1);
-  for (std::int64_t r = 0; r < plan_.chunks(count); ++r) homes_[home].push_back(make_registers({dtype}, plan_.lanes(count)));
+  for (std::int64_t r = 0; r < plan_.chunks(count); ++r)
+    homes_[home].push_back(make_registers({dtype}, plan_.lanes(count)));
   Buffer buffer;
   buffer.dtype = dtype;
   buffer.count = count;
@@ -335,7 +342,8 @@ Buffer GpuEmitter::make_storage(mlir::Value v) {
 Vec GpuEmitter::read(const Buffer& buffer, const Pos& pos) {
   if (buffer.home < 0) return Emitter::read(buffer, pos);
   const auto chunk = chunk_of_.find(pos.index);
-  if (chunk == chunk_of_.end()) return fail(kernel_, "internal: a tile in registers is read elsewhere", buffer.dtype, pos.lanes);
+  if (chunk == chunk_of_.end())
+    return fail(kernel_, "internal: a tile in registers is read elsewhere", buffer.dtype, pos.lanes);
   return get(homes_[static_cast<std::size_t>(buffer.home)][static_cast<std::size_t>(chunk->second)])[0];
 }
 
@@ -436,14 +444,13 @@ Value* GpuEmitter::shuffle_bits(Value* v, unsigned intrinsic, Value* lane, unsig
 }
 
 Tuple GpuEmitter::shuffle_down(const Tuple& v, unsigned distance) {
-  return map_parts(v, [&](Value* x) {
-    return shuffle_bits(x, llvm::Intrinsic::nvvm_shfl_sync_down_i32, i32(distance), 31);
-  });
+  return map_parts(
+      v, [&](Value* x) { return shuffle_bits(x, llvm::Intrinsic::nvvm_shfl_sync_down_i32, i32(distance), 31); });
 }
 
 Tuple GpuEmitter::shuffle_up(const Tuple& v, unsigned distance) {
-  return map_parts(
-      v, [&](Value* x) { return shuffle_bits(x, llvm::Intrinsic::nvvm_shfl_sync_up_i32, i32(distance), 0); });
+  return map_parts(v,
+                   [&](Value* x) { return shuffle_bits(x, llvm::Intrinsic::nvvm_shfl_sync_up_i32, i32(distance), 0); });
 }
 
 Tuple GpuEmitter::shuffle_from(const Tuple& v, Value* lane) {
@@ -498,9 +505,8 @@ void GpuEmitter::checked_store(Value* value, Value* pointer, Value* ok, llvm::Al
 void GpuEmitter::report_error(Value* failed, unsigned site, Value* item) {
   if_then(failed, [&] {
     Value* record = b_.CreateIntToPtr(slot(static_cast<unsigned>(error_slot_)), llvm::PointerType::get(context_, 1));
-    Value* swapped =
-        b_.CreateAtomicCmpXchg(record, i32(0), i32(site), llvm::Align(4), llvm::AtomicOrdering::Monotonic,
-                               llvm::AtomicOrdering::Monotonic, context_.getOrInsertSyncScopeID("device"));
+    Value* swapped = b_.CreateAtomicCmpXchg(record, i32(0), i32(site), llvm::Align(4), llvm::AtomicOrdering::Monotonic,
+                                            llvm::AtomicOrdering::Monotonic, context_.getOrInsertSyncScopeID("device"));
     if_then(b_.CreateExtractValue(swapped, 1), [&] {
       b_.CreateStore(linear_program(), b_.CreateConstGEP1_64(b_.getInt8Ty(), record, 4));
       b_.CreateStore(b_.CreateZExtOrTrunc(item, b_.getInt64Ty()), b_.CreateConstGEP1_64(b_.getInt8Ty(), record, 8));

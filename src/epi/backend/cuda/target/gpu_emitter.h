@@ -1,6 +1,7 @@
 // A tile program as one thread block: every thread runs the emitted code, chunk r of a tile belongs to thread
-// (r mod threads), tiles that must exist live in shared memory, or in registers where each thread reads only what it wrote.
-// Collectives are in reduce.cpp, scan.cpp, lookback.cpp, rank.cpp, mma.cpp; the tensor-core path in gemm_lower.cpp.
+// (r mod threads), tiles that must exist live in shared memory, or in registers where each thread reads only what it
+// wrote. Collectives are in reduce.cpp, scan.cpp, lookback.cpp, rank.cpp, mma.cpp; the tensor-core path in
+// gemm_lower.cpp.
 #pragma once
 #include <functional>
 #include <map>
@@ -90,9 +91,10 @@ class GpuEmitter final : public compiler::Emitter {
   [[nodiscard]] bool is_private(mlir::Value v) const { return private_.contains(v); }
   Ptx& ptx() { return ptx_; }
   [[nodiscard]] bool at_edge() const { return checked_; }  ///< emitting the version that tests bounds
-  /// Rounds of a tile that is spread `per` elements at a time: unrolled or looped, with the index of each round's start.
-  void for_rounds(std::int64_t begin, std::int64_t rounds, std::int64_t per, llvm::function_ref<void(llvm::Value*)> body,
-                  std::int64_t unrolled = 8);
+  /// Rounds of a tile that is spread `per` elements at a time: unrolled or looped, with the index of each round's
+  /// start.
+  void for_rounds(std::int64_t begin, std::int64_t rounds, std::int64_t per,
+                  llvm::function_ref<void(llvm::Value*)> body, std::int64_t unrolled = 8);
 
   // -- values in registers across code that a loop or branch writes
   struct Register {
@@ -142,14 +144,14 @@ class GpuEmitter final : public compiler::Emitter {
   llvm::Value* ids_[3] = {};
   llvm::SmallVector<llvm::Value*> slots_;
   PrivateTiles kept_;
-  const llvm::DenseMap<mlir::Value, int>& private_;       ///< tiles in registers: their home's number
-  std::vector<llvm::SmallVector<Registers>> homes_;       ///< by number: registers of each chunk
-  llvm::DenseMap<llvm::Value*, std::int64_t> chunk_of_;   ///< by Pos::index of chunk loops
+  const llvm::DenseMap<mlir::Value, int>& private_;      ///< tiles in registers: their home's number
+  std::vector<llvm::SmallVector<Registers>> homes_;      ///< by number: registers of each chunk
+  llvm::DenseMap<llvm::Value*, std::int64_t> chunk_of_;  ///< by Pos::index of chunk loops
   std::unique_ptr<MmaLoop> mma_loop_;
   bool heavy_ = false;  ///< the kernel has long code for each element
   int ticket_slot_ = -1;
   int map_slots_ = -1;      ///< of the first of two tensor maps
-  bool gemm_done_ = false;    ///< its loop has been emitted, and with it what follows
+  bool gemm_done_ = false;  ///< its loop has been emitted, and with it what follows
   bool in_epilogue_ = false;
   bool muted_mma_ = false;  ///< the loop's mma is being emitted elsewhere
 };

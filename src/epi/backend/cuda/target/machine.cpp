@@ -3,8 +3,8 @@
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/raw_ostream.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <map>
 #include <memory>
@@ -52,9 +52,9 @@ class MachinePool {
     if (target == nullptr) return nullptr;
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-        kTriple, processor, kPtxVersion, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-        llvm::CodeGenOptLevel::Default, true));
+    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(kTriple, processor, kPtxVersion, options,
+                                                                            llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                                            llvm::CodeGenOptLevel::Default, true));
   }
   std::mutex mutex_;
   std::map<std::string, std::vector<std::unique_ptr<llvm::TargetMachine>>> free_;

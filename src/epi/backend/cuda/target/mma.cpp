@@ -1,5 +1,6 @@
-// Contractions off the tensor-memory path. Operands go to shared memory. float16 and bfloat16 with a float32 accumulator use
-// mma.sync m16n8k16, a strip of 16 rows and up to 32 columns a warp; every other type multiplies and adds element by element.
+// Contractions off the tensor-memory path. Operands go to shared memory. float16 and bfloat16 with a float32
+// accumulator use mma.sync m16n8k16, a strip of 16 rows and up to 32 columns a warp; every other type multiplies and
+// adds element by element.
 #include "epi/backend/cuda/target/gpu_emitter.h"
 
 namespace epi::cuda {
@@ -59,8 +60,15 @@ bool fits_mma_sync(tile::MmaOp op, const Extents& x) {
 class MmaSync {
  public:
   MmaSync(GpuEmitter& emitter, tile::MmaOp op, const Extents& x, const Buffer& a, const Buffer& b_tile)
-      : e(emitter), b(emitter.builder()), op_(op), x_(x), a_(a), b_tile_(b_tile),
-        strip_(x.n % 32 == 0 ? 4 : x.n % 16 == 0 ? 2 : 1) {}
+      : e(emitter),
+        b(emitter.builder()),
+        op_(op),
+        x_(x),
+        a_(a),
+        b_tile_(b_tile),
+        strip_(x.n % 32 == 0   ? 4
+               : x.n % 16 == 0 ? 2
+                               : 1) {}
   void emit();
 
  private:

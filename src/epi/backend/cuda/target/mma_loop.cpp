@@ -80,7 +80,8 @@ LlvmValues MmaLoop::k_step(Value* k, const LlvmValues& acc) {
 LlvmValues MmaLoop::multiply(const LlvmValues& acc) {
   const std::int64_t k = a_.width;
   if (k / 16 > kUnrolledK)
-    return emit_loop(b, e.i32(0), e.i32(k), e.i32(16), acc, [&](Value* at, const LlvmValues& c) { return k_step(at, c); });
+    return emit_loop(b, e.i32(0), e.i32(k), e.i32(16), acc,
+                     [&](Value* at, const LlvmValues& c) { return k_step(at, c); });
   LlvmValues next = acc;
   for (std::int64_t at = 0; at < k; at += 16) next = k_step(e.i32(at), next);
   return next;
@@ -94,7 +95,8 @@ Fragments MmaLoop::fragments(const LlvmValues& acc) {
     for (std::int64_t half = 0; half < 2; ++half)
       for (std::int64_t c = 0; c < cols_; ++c) {
         const auto at = static_cast<std::size_t>((r * cols_ + c) * 4 + 2 * half);
-        out.push_back({b.CreateAdd(row, e.i32(16 * r + 8 * half)), b.CreateAdd(col, e.i32(8 * c)), acc[at], acc[at + 1]});
+        out.push_back(
+            {b.CreateAdd(row, e.i32(16 * r + 8 * half)), b.CreateAdd(col, e.i32(8 * c)), acc[at], acc[at + 1]});
       }
   return out;
 }
@@ -144,9 +146,8 @@ void MmaLoop::emit_loop_nest() {
   done_ = true;
   if (m_.only_stores) return;
   const Buffer whole = e.result_buffer(m_.loop.getResult(0));
-  for_fragments(e, m_.loop.getResult(0), shape, result_, [&](const Pos& pos) {
-    e.Emitter::write(whole, pos, e.pull(m_.loop.getResult(0), pos));
-  });
+  for_fragments(e, m_.loop.getResult(0), shape, result_,
+                [&](const Pos& pos) { e.Emitter::write(whole, pos, e.pull(m_.loop.getResult(0), pos)); });
   e.barrier();
 }
 

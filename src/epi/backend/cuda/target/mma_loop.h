@@ -1,5 +1,6 @@
-// A contraction's K loop with mma.sync m16n8k16: operand tiles go through shared memory in padded rows, accumulators stay in
-// registers from the first iteration to the stores. The path of GPUs without wgmma, and of operands that TMA cannot load.
+// A contraction's K loop with mma.sync m16n8k16: operand tiles go through shared memory in padded rows, accumulators
+// stay in registers from the first iteration to the stores. The path of GPUs without wgmma, and of operands that TMA
+// cannot load.
 #pragma once
 #include "epi/backend/cuda/target/fragments.h"
 
@@ -33,8 +34,8 @@ class MmaLoop {
   MmaLoopMatch m_;
   Stage a_;
   Stage b_stage_;
-  std::int64_t rows_ = 0;   ///< fragments of 16 rows a warp
-  std::int64_t cols_ = 0;   ///< fragments of 8 columns a warp
+  std::int64_t rows_ = 0;  ///< fragments of 16 rows a warp
+  std::int64_t cols_ = 0;  ///< fragments of 8 columns a warp
   llvm::Value* row0_ = nullptr;
   llvm::Value* col0_ = nullptr;
   Fragments result_;

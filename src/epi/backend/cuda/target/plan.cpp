@@ -25,7 +25,8 @@ unsigned choose_threads(const Plan& plan, std::int64_t largest, std::int64_t sca
   if (folds && largest <= 1024 && scanned_words == 0) return 32;
   if (scanned_words > 0) {
     const std::int64_t wanted = (scanned_words + kScannedRegisters - 1) / kScannedRegisters;
-    return std::clamp(static_cast<unsigned>(llvm::bit_ceil(static_cast<std::uint64_t>(wanted))), kMinThreads, kMaxThreads);
+    return std::clamp(static_cast<unsigned>(llvm::bit_ceil(static_cast<std::uint64_t>(wanted))), kMinThreads,
+                      kMaxThreads);
   }
   const unsigned bytes = plan.widest.lookup(largest);
   const std::int64_t wanted = largest / (2 * std::max(1U, kAccessBytes / std::max(1U, bytes)));
@@ -81,7 +82,8 @@ bool is_block_scan(tile::ScanOp op, std::int64_t count) {
 std::int64_t scanned_words(tile::ScanOp op) {
   std::int64_t words = 0;
   for (mlir::Value v : op.getSources())
-    words += tile::size_of(v.getType()) * std::max<std::int64_t>(1, static_cast<std::int64_t>(size_bytes(tile::dtype_of(v.getType()))) / 4);
+    words += tile::size_of(v.getType()) *
+             std::max<std::int64_t>(1, static_cast<std::int64_t>(size_bytes(tile::dtype_of(v.getType()))) / 4);
   return words;
 }
 
@@ -92,7 +94,8 @@ void find_scanned(mlir::func::FuncOp kernel, Plan& plan) {
     const std::int64_t n = tile::size_of(op.getSources()[0].getType());
     const bool own_segments = !op.getSegment() || static_cast<std::int64_t>(*op.getSegment()) == plan.lanes(n);
     if (n > 0 && is_block_scan(op, n) && own_segments && n % (plan.threads * plan.lanes(n)) == 0 &&
-        scanned_words(op) <= kScannedRegisters * plan.threads) plan.scanned.insert(n);
+        scanned_words(op) <= kScannedRegisters * plan.threads)
+      plan.scanned.insert(n);
   });
   kernel.walk([&](tile::ReduceOp op) { plan.scanned.erase(tile::size_of(op.getSources()[0].getType())); });
 }
@@ -141,8 +144,8 @@ unsigned resident_blocks(mlir::func::FuncOp kernel, const Plan& plan, std::int64
   bool scans = false;  // hold a tile twice for a while
   kernel.walk([&](mlir::Operation* op) {
     for (mlir::Value v : op->getResults())
-      wide = wide || (!mlir::isa<tile::ViewType, mlir::IndexType>(v.getType()) && is_float(tile::dtype_of(v.getType())) &&
-                      size_bytes(tile::dtype_of(v.getType())) == 8);
+      wide = wide || (!mlir::isa<tile::ViewType, mlir::IndexType>(v.getType()) &&
+                      is_float(tile::dtype_of(v.getType())) && size_bytes(tile::dtype_of(v.getType())) == 8);
     auto unary = mlir::dyn_cast<tile::UnaryOp>(op);
     scans = scans || mlir::isa<tile::ScanOp>(op);
     heavy = heavy || mlir::isa<tile::TakeOp, tile::GatherOp, tile::RankOp, tile::MmaOp>(op) ||

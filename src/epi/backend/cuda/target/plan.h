@@ -1,6 +1,6 @@
-// What is decided about a kernel before any code is emitted: threads a block, lanes a chunk for each tile size, association
-// of its reduces and scans, a contraction for the tensor cores. A pure function of the program and the processor, so that
-// assign_association and compile agree.
+// What is decided about a kernel before any code is emitted: threads a block, lanes a chunk for each tile size,
+// association of its reduces and scans, a contraction for the tensor cores. A pure function of the program and the
+// processor, so that assign_association and compile agree.
 #pragma once
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
@@ -15,13 +15,13 @@
 namespace epi::cuda {
 
 struct Processor {
-  std::string name;                     ///< "sm_90a"
+  std::string name;  ///< "sm_90a"
   int capability = 90;
   bool hopper = true;                   ///< sm_90a: TMA and wgmma
   std::uint32_t shared_limit = 232448;  ///< bytes a block may use
 };
-/// What `name` ("sm_80" .. "sm_90a") can do; nothing for a name that is not an NVIDIA processor of compute capability 8.0 or
-/// later.
+/// What `name` ("sm_80" .. "sm_90a") can do; nothing for a name that is not an NVIDIA processor of compute
+/// capability 8.0 or later.
 std::optional<Processor> find_processor(std::string_view name);
 
 struct Plan {
@@ -43,7 +43,7 @@ struct Plan {
   /// The reduction runs over its source's chunks as every loop over such tiles does, in the whole block.
   [[nodiscard]] bool reduces_by_block(tile::ReduceOp op) const;
   llvm::DenseMap<std::int64_t, unsigned> widest;  ///< by count: bytes of the widest element of such tiles
-  bool keep_loads = true;  ///< a load that several roots use is kept; else loaded again
+  bool keep_loads = true;                         ///< a load that several roots use is kept; else loaded again
 };
 
 /// Tiles that may live in registers: each thread reads only chunks that it wrote itself. Greedy, within a budget.
@@ -53,8 +53,8 @@ struct PrivateTiles {
 };
 PrivateTiles choose_private(mlir::func::FuncOp kernel, const Plan& plan, const compiler::Analysis& analysis);
 
-/// Blocks that a multiprocessor shall hold, given the 32-bit registers of the largest tile that threads keep: full occupancy
-/// where that is small, fewer where spills would come.
+/// Blocks that a multiprocessor shall hold, given the 32-bit registers of the largest tile that threads keep: full
+/// occupancy where that is small, fewer where spills would come.
 unsigned resident_blocks(mlir::func::FuncOp kernel, const Plan& plan, std::int64_t kept_registers);
 
 Plan make_plan(mlir::func::FuncOp kernel, const Processor& processor);

@@ -1,5 +1,5 @@
-// Prints through the driver's vprintf: a format and a block of 8-byte arguments. The format's length modifiers are made to fit
-// the values' types, as the interpreter does.
+// Prints through the driver's vprintf: a format and a block of 8-byte arguments. The format's length modifiers are made
+// to fit the values' types, as the interpreter does.
 #include "epi/backend/cuda/target/gpu_emitter.h"
 
 namespace epi::cuda {

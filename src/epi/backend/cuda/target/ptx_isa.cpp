@@ -76,7 +76,8 @@ void Ptx::sync_named(unsigned id, unsigned threads) {
 }
 
 void Ptx::set_max_registers(unsigned count, bool increase) {
-  effect(std::string("setmaxnreg.") + (increase ? "inc" : "dec") + ".sync.aligned.u32 " + std::to_string(count) + ";", "", {});
+  effect(std::string("setmaxnreg.") + (increase ? "inc" : "dec") + ".sync.aligned.u32 " + std::to_string(count) + ";",
+         "", {});
 }
 
 // -- mbarriers -----------------------------------------------------------------------------------------------------
@@ -121,10 +122,10 @@ namespace {
 /// The products of one stage; `da` and `db` are scratch, `a` and `bb` the stage's descriptors.
 std::string wgmma_stage(const WgmmaLoop& s) {
   const unsigned regs = s.n / 2;
-  const std::string head = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(s.n) + "k16.f32." +
-                           (s.bf16 ? "bf16.bf16 {" : "f16.f16 {");
-  const std::string tail = std::string("}, da, db, yes, 1, 1, ") + (s.a_mn_major ? "1, " : "0, ") +
-                           (s.b_mn_major ? "1;\n" : "0;\n");
+  const std::string head =
+      "wgmma.mma_async.sync.aligned.m64n" + std::to_string(s.n) + "k16.f32." + (s.bf16 ? "bf16.bf16 {" : "f16.f16 {");
+  const std::string tail =
+      std::string("}, da, db, yes, 1, 1, ") + (s.a_mn_major ? "1, " : "0, ") + (s.b_mn_major ? "1;\n" : "0;\n");
   std::string text = "wgmma.fence.sync.aligned;\n";
   for (std::size_t k = 0; k < s.a_step.size(); ++k) {
     text += "add.s64 db, bb, " + std::to_string(s.b_step[k] >> 4) + ";\n";
@@ -148,17 +149,30 @@ std::string loop_text(const WgmmaLoop& s, const std::string& slot, const std::st
   const std::string stage = std::to_string(s.stage_bytes);
   const std::string empty = std::to_string(8 * s.stages);
   return "{\n.reg .pred yes, p, mine;\n.reg .b32 left, bar, prev, at, t;\n.reg .b64 aa, bb, da, db;\n"
-         "setp.eq.b32 yes, 0, 0;\nmov.b32 left, " + in[0] + ";\nmov.b32 prev, 0;\n"
+         "setp.eq.b32 yes, 0, 0;\nmov.b32 left, " +
+         in[0] +
+         ";\nmov.b32 prev, 0;\n"
          "setp.le.s32 p, left, 0;\n@p bra OVER;\nsetp.eq.b32 mine, 0, 1;\n"
-         "LOOP:\nshl.b32 bar, " + slot + ", 3;\nadd.u32 bar, bar, " + in[3] + ";\n"
-         "WAIT:\nmbarrier.try_wait.parity.shared::cta.b64 p, [bar], " + phase + ";\n@!p bra WAIT;\n"
-         "mad.lo.u32 at, " + slot + ", " + stage + ", " + in[1] + ";\n" + descriptor("aa", "at", s.a_descriptor) +
-         "mad.lo.u32 at, " + slot + ", " + stage + ", " + in[2] + ";\nadd.u32 at, at, " +
-         std::to_string(s.b_offset) + ";\n" + descriptor("bb", "at", s.b_descriptor) + wgmma_stage(s) +
+         "LOOP:\nshl.b32 bar, " +
+         slot + ", 3;\nadd.u32 bar, bar, " + in[3] +
+         ";\n"
+         "WAIT:\nmbarrier.try_wait.parity.shared::cta.b64 p, [bar], " +
+         phase +
+         ";\n@!p bra WAIT;\n"
+         "mad.lo.u32 at, " +
+         slot + ", " + stage + ", " + in[1] + ";\n" + descriptor("aa", "at", s.a_descriptor) + "mad.lo.u32 at, " +
+         slot + ", " + stage + ", " + in[2] + ";\nadd.u32 at, at, " + std::to_string(s.b_offset) + ";\n" +
+         descriptor("bb", "at", s.b_descriptor) + wgmma_stage(s) +
          "@mine mbarrier.arrive.shared::cta.b64 _, [prev];\n"
-         "add.u32 prev, bar, " + empty + ";\nsetp.ne.u32 mine, " + in[4] + ", 0;\n"
-         "add.u32 " + slot + ", " + slot + ", 1;\nsetp.eq.u32 p, " + slot + ", " + std::to_string(s.stages) + ";\n"
-         "selp.u32 " + slot + ", 0, " + slot + ", p;\nselp.u32 t, 1, 0, p;\nxor.b32 " + phase + ", " + phase + ", t;\n"
+         "add.u32 prev, bar, " +
+         empty + ";\nsetp.ne.u32 mine, " + in[4] +
+         ", 0;\n"
+         "add.u32 " +
+         slot + ", " + slot + ", 1;\nsetp.eq.u32 p, " + slot + ", " + std::to_string(s.stages) +
+         ";\n"
+         "selp.u32 " +
+         slot + ", 0, " + slot + ", p;\nselp.u32 t, 1, 0, p;\nxor.b32 " + phase + ", " + phase +
+         ", t;\n"
          "sub.u32 left, left, 1;\nsetp.gt.s32 p, left, 0;\n@p bra LOOP;\n"
          "wgmma.wait_group.sync.aligned 0;\n@mine mbarrier.arrive.shared::cta.b64 _, [prev];\nOVER:\n}";
 }
@@ -171,7 +185,8 @@ llvm::SmallVector<Value*> Ptx::several(llvm::Type* element, unsigned count, cons
   for (Value* a : args) types.push_back(a->getType());
   auto* result = llvm::StructType::get(b.getContext(), llvm::SmallVector<llvm::Type*>(count, element));
   auto* type = llvm::FunctionType::get(result, types, false);
-  auto* call = b.CreateCall(type, llvm::InlineAsm::get(type, text, constraints + (memory ? ",~{memory}" : ""), memory), args);
+  auto* call =
+      b.CreateCall(type, llvm::InlineAsm::get(type, text, constraints + (memory ? ",~{memory}" : ""), memory), args);
   call->addFnAttr(llvm::Attribute::Convergent);
   call->addFnAttr(llvm::Attribute::NoUnwind);
   llvm::SmallVector<Value*> values;
@@ -183,8 +198,8 @@ llvm::SmallVector<Value*> Ptx::load_matrix(Value* address, unsigned count, bool 
   std::string out;
   for (unsigned i = 0; i < count; ++i) out += "=r,";
   return several(b.getInt32Ty(), count,
-                 "ldmatrix.sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "") + ".shared.b16 {" +
-                     list(0, count) + "}, [$" + std::to_string(count) + "];",
+                 "ldmatrix.sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "") +
+                     ".shared.b16 {" + list(0, count) + "}, [$" + std::to_string(count) + "];",
                  out + "r", {address}, true);
 }
 

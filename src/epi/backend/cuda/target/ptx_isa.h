@@ -1,5 +1,6 @@
-// The PTX instructions that LLVM 19 has no intrinsic for, and shorthands for those it has. Called by every emitter of this
-// room; addresses in shared memory are 32-bit integers, tensor maps generic pointers. Law: one asm string is here, once.
+// The PTX instructions that LLVM 19 has no intrinsic for, and shorthands for those it has. Called by every emitter of
+// this room; addresses in shared memory are 32-bit integers, tensor maps generic pointers. Law: one asm string is here,
+// once.
 #pragma once
 #include <llvm/IR/IRBuilder.h>
 
@@ -9,24 +10,24 @@
 
 namespace epi::cuda {
 
-/// A warpgroup's K loop over a ring of stages that a loader fills: for each stage wait until it is full, multiply-add it
-/// with wgmma, keep at most one group in flight, and give the stage before back. One asm block: the accumulators must not
-/// be touched, not even copied, while a group is in flight, or ptxas waits after each instruction.
+/// A warpgroup's K loop over a ring of stages that a loader fills: for each stage wait until it is full, multiply-add
+/// it with wgmma, keep at most one group in flight, and give the stage before back. One asm block: the accumulators
+/// must not be touched, not even copied, while a group is in flight, or ptxas waits after each instruction.
 struct WgmmaLoop {
-  bool bf16 = true;          ///< else f16
-  unsigned n = 256;          ///< columns of the instruction: 8..256 by 8
-  unsigned frags = 1;        ///< groups of 64 rows a warpgroup
-  bool a_mn_major = false;   ///< A's tile has M innermost in shared memory
-  bool b_mn_major = false;   ///< B's tile has N innermost
-  std::uint32_t a_frag = 0;  ///< bytes from one group of 64 rows to the next
+  bool bf16 = true;                       ///< else f16
+  unsigned n = 256;                       ///< columns of the instruction: 8..256 by 8
+  unsigned frags = 1;                     ///< groups of 64 rows a warpgroup
+  bool a_mn_major = false;                ///< A's tile has M innermost in shared memory
+  bool b_mn_major = false;                ///< B's tile has N innermost
+  std::uint32_t a_frag = 0;               ///< bytes from one group of 64 rows to the next
   std::span<const std::uint32_t> a_step;  ///< byte offset of each 16 of K
   std::span<const std::uint32_t> b_step;
-  std::uint64_t a_descriptor = 0;         ///< without addresses
+  std::uint64_t a_descriptor = 0;  ///< without addresses
   std::uint64_t b_descriptor = 0;
   // -- the ring
   std::uint32_t stages = 4;
   std::uint32_t stage_bytes = 0;
-  std::uint32_t b_offset = 0;             ///< of B within a stage
+  std::uint32_t b_offset = 0;  ///< of B within a stage
 };
 
 /// Slot and phase of a ring, as they move; i32.
@@ -74,8 +75,8 @@ class Ptx {
   llvm::SmallVector<llvm::Value*> mma(bool bf16, llvm::ArrayRef<llvm::Value*> left, llvm::ArrayRef<llvm::Value*> right,
                                       llvm::ArrayRef<llvm::Value*> acc);
   /// The K loop: `a` is the shared address of this warpgroup's rows in stage 0, `ring` of stage 0, `bars` of the full
-  /// barriers, which the empty ones follow. `elected` (i32, 0 or 1): this thread gives stages back. Moves `at`; gives the
-  /// accumulators, of which there are frags * n / 2.
+  /// barriers, which the empty ones follow. `elected` (i32, 0 or 1): this thread gives stages back. Moves `at`; gives
+  /// the accumulators, of which there are frags * n / 2.
   llvm::SmallVector<llvm::Value*, 0> wgmma_loop(const WgmmaLoop& loop, llvm::Value* trips, llvm::Value* a,
                                                 llvm::Value* ring, llvm::Value* bars, llvm::Value* elected, RingAt& at,
                                                 std::span<llvm::Value* const> acc);
@@ -92,7 +93,8 @@ class Ptx {
  private:
   llvm::Value* special(unsigned intrinsic);
   llvm::SmallVector<llvm::Value*> several(llvm::Type* type, unsigned count, const std::string& text,
-                                          const std::string& constraints, llvm::ArrayRef<llvm::Value*> args, bool memory);
+                                          const std::string& constraints, llvm::ArrayRef<llvm::Value*> args,
+                                          bool memory);
 };
 
 /// A shared-memory matrix descriptor of wgmma without its address: swizzle in bytes (32, 64, 128), strides in bytes.

@@ -1,5 +1,6 @@
-// Stable ranks of digits. Each warp counts its own part of the tile, 32 neighbours at a time: threads with equal digits find
-// each other with match.any, the first of them moves the warp's counter. Counters are then scanned over digits and warps.
+// Stable ranks of digits. Each warp counts its own part of the tile, 32 neighbours at a time: threads with equal digits
+// find each other with match.any, the first of them moves the warp's counter. Counters are then scanned over digits and
+// warps.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "epi/backend/cuda/target/gpu_emitter.h"
@@ -12,8 +13,12 @@ using llvm::Value;
 class Rank {
  public:
   Rank(GpuEmitter& emitter, tile::RankOp op)
-      : e(emitter), b(emitter.builder()), op_(op), n_(tile::size_of(op.getDigits().getType())),
-        bins_(tile::size_of(op.getCounts().getType())), warps_(emitter.threads() / 32),
+      : e(emitter),
+        b(emitter.builder()),
+        op_(op),
+        n_(tile::size_of(op.getDigits().getType())),
+        bins_(tile::size_of(op.getCounts().getType())),
+        warps_(emitter.threads() / 32),
         rounds_((n_ + 32 * warps_ - 1) / (32 * warps_)) {}
 
   void emit() {

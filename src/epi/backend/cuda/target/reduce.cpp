@@ -1,5 +1,6 @@
-// Reductions. The association is the record's in ops/tile.td: lane l folds elements l, l + L, ..., then lanes are folded by
-// halving. Three shapes of it: a whole tile by the block, rows by groups of a warp, and anything else through shared memory.
+// Reductions. The association is the record's in ops/tile.td: lane l folds elements l, l + L, ..., then lanes are
+// folded by halving. Three shapes of it: a whole tile by the block, rows by groups of a warp, and anything else through
+// shared memory.
 #include <llvm/ADT/bit.h>
 
 #include "epi/backend/cuda/target/fold.h"
@@ -13,8 +14,8 @@ std::int64_t ceil_power(std::int64_t n) {
   return static_cast<std::int64_t>(llvm::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, n))));
 }
 
-/// Elements first, first + L, ... of one line of n that starts at `line`, folded into `acc`: a thread holds v neighbouring
-/// lanes from `own`, of L.
+/// Elements first, first + L, ... of one line of n that starts at `line`, folded into `acc`: a thread holds v
+/// neighbouring lanes from `own`, of L.
 struct LineFold {
   Fold& f;
   const compiler::Emitter::Walk& walk;
@@ -132,9 +133,7 @@ void block_reduce(Fold& f, tile::ReduceOp op, std::int64_t n, std::int64_t lanes
   Value* own = b.CreateMul(e.tid(), e.i32(v));
   const auto acc = e.make_registers(f.dtypes, v);
   const auto walk = e.prepare(f.sources(), true);
-  e.versioned(walk.accesses, {}, [&] {
-    LineFold{f, walk, n, lanes, v, own, e.i32(0)}.run(acc, lanes >= threads);
-  });
+  e.versioned(walk.accesses, {}, [&] { LineFold{f, walk, n, lanes, v, own, e.i32(0)}.run(acc, lanes >= threads); });
   e.walked(walk);
   Tuple value = e.get(acc);
   if (threads == 32) {

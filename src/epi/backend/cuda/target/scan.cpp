@@ -1,6 +1,6 @@
-// Inclusive scans in the record's association: segments of c neighbours, groups of 32 segments scanned by doubling, groups
-// folded from left to right. A whole tile is scanned by the block, a group at a time in each warp, its elements in
-// registers; lines of a tile by one warp each.
+// Inclusive scans in the record's association: segments of c neighbours, groups of 32 segments scanned by doubling,
+// groups folded from left to right. A whole tile is scanned by the block, a group at a time in each warp, its elements
+// in registers; lines of a tile by one warp each.
 #include <llvm/ADT/bit.h>
 
 #include "epi/backend/cuda/target/fold.h"
@@ -28,8 +28,8 @@ class GroupScan {
     }
     return out;
   }
-  /// Scans the segments; `before` becomes the fold of the group's segments before this one (lane 0: nothing of meaning);
-  /// gives the group's total, right in lane 31.
+  /// Scans the segments; `before` becomes the fold of the group's segments before this one (lane 0: nothing of
+  /// meaning); gives the group's total, right in lane 31.
   Tuple scan(llvm::SmallVector<Tuple>& x, Tuple& before) {
     for (unsigned j = 1; j < c_; ++j) x[j] = f.combine(x[j - 1], x[j]);
     Tuple t = x[c_ - 1];
@@ -106,7 +106,8 @@ struct BlockScan {
 };
 
 bool block_scan_fits(const Fold& f, const Cut& cut, std::int64_t c) {
-  if (cut.results() != 1 || cut.n == 0 || c > 16 || !llvm::has_single_bit(static_cast<std::uint64_t>(c)) || cut.n % c != 0)
+  if (cut.results() != 1 || cut.n == 0 || c > 16 || !llvm::has_single_bit(static_cast<std::uint64_t>(c)) ||
+      cut.n % c != 0)
     return false;
   std::int64_t words = 0;
   for (DType d : f.dtypes) words += std::max<std::int64_t>(1, static_cast<std::int64_t>(size_bytes(d)) / 4);

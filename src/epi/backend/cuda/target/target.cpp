@@ -21,7 +21,8 @@ constexpr char kDefaultProcessor[] = "sm_90a";
 Result<Processor> processor_of(std::string_view arch) {
   const auto found = find_processor(arch.empty() ? kDefaultProcessor : arch);
   if (found) return *found;
-  return invalid_argument("the cuda target knows sm_80, sm_86, sm_89, sm_90 and sm_90a, not '" + std::string(arch) + "'");
+  return invalid_argument("the cuda target knows sm_80, sm_86, sm_89, sm_90 and sm_90a, not '" + std::string(arch) +
+                          "'");
 }
 
 class NvptxTarget final : public compiler::Target {
