@@ -12,7 +12,7 @@ from epitaxy._device import as_device
 from epitaxy.numpy import _exec
 from epitaxy.numpy._elementwise import evaluate
 from epitaxy.numpy._emit import dtype_code
-from epitaxy.numpy._expr import MAX_NODES, Leaf, Node, cast
+from epitaxy.numpy._expr import MAX_NODES, Leaf, Node, Walked, cast
 from epitaxy.numpy._layout import Shape, broadcast_strides, index, reshape_strides, row_major, size_of
 
 _DLPACK_TYPES = {"cuda": 2, "hip": 10}
@@ -261,8 +261,8 @@ class ndarray:
         if not fits or len(node.shape) > len(target.shape):
             raise ValueError(f"could not broadcast input array from shape {shape} into shape {target.shape}")
         target.storage.before_write()
-        if target.storage in node.storages:
-            node = _exec.materialise(node, self._device)  # source and destination may overlap
+        if target.storage in node.storages and any(_may_clash(x, target) for x in Walked(node).leaves):
+            node = _exec.materialise(node, self._device)
         evaluate(node, target)
 
     def reshape(self, *shape: Any) -> ndarray:
@@ -332,6 +332,22 @@ class ndarray:
     def fill(self, value: Any) -> None:
         """Sets every element."""
         self[...] = value
+
+
+def _may_clash(source: Leaf, target: Leaf) -> bool:
+    """Whether writing an element of `target` may change another one of `source` that is still to be read."""
+    if source.storage is not target.storage:
+        return False
+    if (source.offset, source.shape, source.strides) == (target.offset, target.shape, target.strides):
+        return False  # each element is read before it is written
+    (low, high), (first, last) = _reach(source), _reach(target)
+    return low <= last and first <= high
+
+
+def _reach(leaf: Leaf) -> tuple[int, int]:
+    """Offsets of the lowest and highest element."""
+    steps = [(e - 1) * s for e, s in zip(leaf.shape, leaf.strides, strict=True)]
+    return leaf.offset + sum(s for s in steps if s < 0), leaf.offset + sum(s for s in steps if s > 0)
 
 
 def _resolve_shape(shape: Shape, size: int, old: Shape) -> Shape:

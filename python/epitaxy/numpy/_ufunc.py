@@ -156,7 +156,7 @@ def _into(out: ndarray, value: ndarray) -> ndarray:
         )
     if not _np.can_cast(value.dtype, out.dtype, "same_kind"):
         raise TypeError(f"Cannot cast output from {value.dtype} to {out.dtype} with casting rule 'same_kind'")
-    out[...] = value
+    out._assign(out._leaf(), value)
     return out
 
 
@@ -166,6 +166,11 @@ def _ufunc(name: str, arity: int) -> Callable[..., ndarray]:
     if arity == 1:
 
         def unary(x: Any, /, out: ndarray | None = None, *, dtype: Any = None) -> ndarray:
+            if type(x) is ndarray and out is None and dtype is None:
+                node = x._node
+                kind, result = _loop(name, (node.dtype,))
+                if kind == node.dtype:
+                    return ndarray(Op(name, (node,), result, node.shape), x._device)
             return _apply(name, (x,), out, dtype)
 
         function: Callable[..., ndarray] = unary
