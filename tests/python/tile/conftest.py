@@ -17,15 +17,16 @@ Run = Callable[..., None]
 class _OnDevice:
     """A NumPy array's twin in device memory, with the same strides."""
 
-    def __init__(self, array: np.ndarray, queue: Any) -> None:
+    def __init__(self, array: np.ndarray, queue: Any, buffers: dict[int, Any]) -> None:
         owner = array
         while isinstance(owner.base, np.ndarray):
             owner = owner.base
         self.array, self.owner, self.queue = array, owner, queue
         self.span = np.lib.array_utils.byte_bounds(owner)
         self.nbytes = self.span[1] - self.span[0]
-        self.buffer = _engine.Buffer.allocate(max(1, self.nbytes), queue)
-        if self.nbytes:
+        fresh = id(owner) not in buffers
+        self.buffer = buffers.setdefault(id(owner), _engine.Buffer.allocate(max(1, self.nbytes), queue))
+        if self.nbytes and fresh:
             queue.copy(self.buffer.address, self.span[0], self.nbytes, 0)
         offset = array.__array_interface__["data"][0] - self.span[0]
         typestr = "<V2" if array.dtype.name == "bfloat16" else array.__array_interface__["typestr"]
@@ -42,7 +43,8 @@ class _OnDevice:
 def _on_gpu(name: str, kernel: Any, grid: Any, args: tuple[Any, ...]) -> None:
     queue = _engine.device(name).default_queue()
     twins: dict[int, _OnDevice] = {}
-    given = [twins.setdefault(id(a), _OnDevice(a, queue)) if isinstance(a, np.ndarray) else a for a in args]
+    buffers: dict[int, Any] = {}  # arrays of one memory have one twin of it
+    given = [twins.setdefault(id(a), _OnDevice(a, queue, buffers)) if isinstance(a, np.ndarray) else a for a in args]
     ct.launch(queue, grid, kernel, tuple(given))
     queue.synchronise()
     for t in twins.values():

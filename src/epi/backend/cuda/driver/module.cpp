@@ -102,6 +102,7 @@ Status GpuDevice::encode_tensor_map(const device::TensorMapSpec& spec, device::T
   const int type = tensor_map_type(spec.dtype);
   if (type < 0 || spec.rank < 1 || spec.rank > 5)
     return unsupported("tensor map: dtype " + std::string(name(spec.dtype)) + " with rank " + std::to_string(spec.rank));
+  ContextScope scope(api_, context_);
   const std::uint32_t steps[5] = {1, 1, 1, 1, 1};
   return check(api_.TensorMapEncodeTiled(out, type, static_cast<unsigned>(spec.rank), const_cast<void*>(spec.base),
                                          spec.extents, spec.strides_bytes + 1, spec.box, steps, 0,

@@ -46,12 +46,12 @@ Status GpuDevice::destroy_queue(device::QueueHandle queue) {
 }
 
 Status GpuDevice::submit(device::QueueHandle handle, const device::Dispatch& d) {
+  EPI_RETURN_IF_ERROR(check_process());
   if (!handle || !d.kernel) return handle ? invalid_argument("submit: no kernel") : no_queue("submit");
   const auto& kernel = *static_cast<const LoadedKernel*>(d.kernel.ptr);
   const KernelInfo& info = *kernel.info;
   EPI_RETURN_IF_ERROR(check_dispatch(d, info));
   if (d.grid[0] == 0 || d.grid[1] == 0 || d.grid[2] == 0) return ok_status();
-  EPI_RETURN_IF_ERROR(check_process());
   ContextScope scope(api_, context_);
   Queue& queue = *queue_of(handle);
   std::uint64_t own[kMaxSlots];  // values of the slots that this driver fills
