@@ -1,0 +1,6 @@
+"""The command `epitaxy`."""
+
+from epitaxy.tools.cli import main
+
+if __name__ == "__main__":
+    raise SystemExit(main())
