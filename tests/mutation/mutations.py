@@ -62,7 +62,7 @@ MUTATIONS = (
         COMPILER + "elementwise.cpp",
         "over = b_.CreateICmpUGE(b, constant_like(b, width));",
         "over = b_.CreateICmpUGT(b, constant_like(b, width));",
-        "*EachBinary*",
+        "*Shifts*:*EachBinary*",
     ),
     Mutation(
         "minimum forgets a NaN on its right",

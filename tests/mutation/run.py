@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,7 +29,7 @@ from mutations import MUTATIONS, Mutation
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 NINJA = ROOT / ".venv/bin/ninja"
-LIMIT_S = 300
+LIMIT_S = 900
 TARGETS = ("test_compiler", "_engine")
 ALL_PYTHON = "tests/python/tile tests/python/numpy"
 
@@ -137,9 +138,13 @@ class Snapshot:
 
 
 # -- the suite -------------------------------------------------------------------------------------------------------
-def gtest(program: Path, tests: str, report: Path) -> set[str]:
-    """The tests that failed; one that ends the process counts as failed."""
+def gtest(program: Path, tests: str, report: Path, known: set[str] | None) -> set[str]:
+    """The tests that failed; one that ends the process counts as failed. With `known`, the first that is not in it."""
+    report.unlink(missing_ok=True)
     command = [str(program), f"--gtest_filter={tests}", "--gtest_brief=1", f"--gtest_output=json:{report}"]
+    if known is not None:
+        command[1] += "-" + ":".join(known) if known else ""
+        command.append("--gtest_fail_fast")
     try:
         subprocess.run(command, check=False, capture_output=True, timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
@@ -150,10 +155,12 @@ def gtest(program: Path, tests: str, report: Path) -> set[str]:
     return {f"{s['name']}.{t['name']}" for s in suites for t in s["testsuite"] if t.get("failures")}
 
 
-def pytest(path: Path, tests: list[str]) -> set[str]:
-    """The tests that failed, kernels compiled anew."""
+def pytest(path: Path, tests: str, known: set[str] | None) -> set[str]:
+    """The tests that failed, kernels compiled anew. With `known`, the first that is not in it."""
     environment = {**os.environ, "PYTHONPATH": str(path), "EPITAXY_CACHE_DIR": ""}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rfE", "--tb=no", *tests]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rfE", "--tb=no", *tests.split()]
+    if known is not None:
+        command += ["-x", *(f"--deselect={name}" for name in known)]
     try:
         done = subprocess.run(
             command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True, timeout=LIMIT_S
@@ -162,7 +169,7 @@ def pytest(path: Path, tests: list[str]) -> set[str]:
         return {"it did not end"}
     if done.returncode not in (0, 1):
         return {"it ended the process: " + (done.stdout + done.stderr).strip()[-300:]}
-    lines = [line.split(" - ")[0].split() for line in done.stdout.splitlines()]
+    lines = [line.split(" - ")[0].split(maxsplit=1) for line in done.stdout.splitlines()]
     return {words[1] for words in lines if len(words) > 1 and words[0] in ("FAILED", "ERROR")}
 
 
@@ -174,29 +181,30 @@ class Suite:
         self.test_compiler = test_compiler
         self.python = python
         self.known: dict[str, set[str]] = {}
+        self.lock = threading.Lock()
 
-    def learn(self, mutations: list[Mutation]) -> None:
-        """What fails without a fault in the parts that will run."""
-        for m in mutations:
-            if m.tests not in self.known:
-                self.known[m.tests] = self.run(m, None, m.tests)
-                for name in sorted(self.known[m.tests]):
+    def fails_anyway(self, m: Mutation, tests: str) -> set[str]:
+        """What fails in `tests` without a fault; asked once."""
+        with self.lock:
+            if tests not in self.known:
+                self.known[tests] = self.run(m, None, tests, None)
+                for name in sorted(self.known[tests]):
                     print(f"fails without any fault, left out: {name}", flush=True)
+            return self.known[tests]
 
-    def run(self, m: Mutation, thing: Path | None, tests: str) -> set[str]:
-        """The failures of `tests` on a test program or package path; None is the tree's own."""
+    def run(self, m: Mutation, thing: Path | None, tests: str, known: set[str] | None) -> set[str]:
+        """The failures of `tests` on a test program or package path; None is the one without a fault."""
         if m.by_pytest:
-            return pytest(thing or self.python, tests.split())
-        return gtest(thing or self.test_compiler, tests, self.work / f"{abs(hash((m.name, tests)))}.json")
+            return pytest(thing or self.python, tests, known)
+        report = self.work / f"{MUTATIONS.index(m)}{'' if thing else '-unchanged'}.json"
+        return gtest(thing or self.test_compiler, tests, report, known)
 
     def catches(self, m: Mutation, thing: Path) -> set[str]:
-        """Tests that fail because of the fault."""
-        found = self.run(m, thing, m.tests) - self.known[m.tests]
-        if found:
-            return found
-        rest = ALL_PYTHON if m.by_pytest else "*"
-        after = self.run(m, thing, rest)
-        return after - self.run(m, None, rest) if after else after
+        """Tests that fail because of the fault: its own part of the suite, else all of it."""
+        for tests in (m.tests, ALL_PYTHON if m.by_pytest else "*"):
+            if found := self.run(m, thing, tests, self.fails_anyway(m, tests)):
+                return found
+        return set()
 
 
 def judge(m: Mutation, snapshot: Snapshot, suite: Suite) -> tuple[str, str]:
@@ -216,8 +224,7 @@ def judge(m: Mutation, snapshot: Snapshot, suite: Suite) -> tuple[str, str]:
     seconds = f"{time.monotonic() - start:.0f} s"
     if not by:
         return "missed", seconds
-    more = f" and {len(by) - 1} more" if len(by) > 1 else ""
-    return "caught", f"by {min(by)}{more}, {seconds}"
+    return "caught", f"by {min(by)}, {seconds}"
 
 
 def main() -> int:
@@ -238,7 +245,6 @@ def main() -> int:
         snapshot = Snapshot(Path(folder), not args.no_build)
         snapshot.link_unchanged(Path(folder) / "test_compiler")
         suite = Suite(Path(folder), Path(folder) / "test_compiler", Path(folder))
-        suite.learn(chosen)
         with ThreadPoolExecutor(args.jobs) as pool:
             for m, (verdict, why) in zip(chosen, pool.map(lambda m: judge(m, snapshot, suite), chosen), strict=True):
                 results[m.name] = verdict

@@ -211,6 +211,23 @@ TEST(Memory, GatherAndScatterAlongTwoAxes) {
   expect_same(m, args, {1});
 }
 
+TEST(Elementwise, ShiftsOfScalarsByTheWidthAndMore) {  // vectors of most processors forgive what scalars do not
+  for (DType d : {DType::kInt8, DType::kUInt8, DType::kInt32, DType::kUInt32, DType::kInt64, DType::kUInt64})
+    for (Binary kind : {Binary::k_shl, Binary::k_shr}) {
+      const std::uint64_t width = size_bytes(d) * 8;
+      const std::uint64_t ones = width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
+      for (std::uint64_t by : {std::uint64_t{0}, std::uint64_t{1}, width - 1, width, width + 1, ones}) {
+        std::vector<Arg> args = {scalar_arg(d, 0x9e3779b97f4a7c95U & ones), scalar_arg(d, by), zeros(d, {1})};
+        Builder b("shift", {spec(args[0]), spec(args[1]), spec(args[2])});
+        const std::vector<Value> at = {b.constant(ir::Scalar::of_int(DType::kInt32, 0))};
+        Value shifted = b.binary(kind, b.args()[0], b.args()[1]);
+        b.store(b.args()[2], at, b.broadcast(shifted, std::vector<std::int64_t>{1}));
+        const ir::Module m = finished(b);
+        expect_same(m, args, {1});
+      }
+    }
+}
+
 TEST(Cast, ADoubleIsRoundedToAHalfOnce) {
   const double tiny = 0x1p-40;  // past what a float holds beside 1: rounding to one first makes a tie
   std::vector<double> values;
