@@ -29,9 +29,14 @@ def _exists(tree: Tree, document: str, name: str) -> bool:
     for option in _braces(name):
         wanted = option.rstrip("/")
         folders = [tree.root / root for root in _ROOTS] + [(tree.root / document).parent]
-        if not any(any(True for _ in f.glob(wanted)) for f in folders if f.is_dir()):
+        if not any(_holds_a_file(p) for f in folders if f.is_dir() for p in f.glob(wanted)):
             return False
     return True
+
+
+def _holds_a_file(path: Path) -> bool:
+    """An empty folder is in no clone."""
+    return path.is_file() or any(p.is_file() for p in path.rglob("*"))
 
 
 def _braces(name: str) -> list[str]:
