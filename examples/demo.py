@@ -1,4 +1,5 @@
 """The main job on real input: two photographs, computed with NumPy's names, tile kernels and reductions, and checked.
+The table has the times of the first call (with compiling, where no cache has the kernel) and the best later one.
 
     python examples/demo.py [--device cpu|cuda] [--out FOLDER]
 
@@ -93,8 +94,8 @@ def gray_of(image: Any) -> Any:
 
 
 def expose(lib: Any, gray: Any) -> Any:
-    """Exposure, a filmic curve, and gamma: one chain, one kernel."""
-    x = gray * 1.6
+    """To linear light, exposure, a filmic curve, and back by gamma: one chain, one kernel."""
+    x = gray * gray * 1.6
     y = lib.clip((x * (2.51 * x + 0.03)) / (x * (2.43 * x + 0.59) + 0.14), 0.0, 1.0)
     return lib.exp(lib.log(y + 1e-6) / 2.2)
 
@@ -109,7 +110,7 @@ class Table:
     def __init__(self, device: Any) -> None:
         self.queue = device.default_queue()
         self.failed = 0
-        print(f"{'step':<24}{'first call':>12}{'steady':>12}{'NumPy':>12}{'faster':>9}{'error':>11}")
+        print(f"{'step':<24}{'first call':>12}{'steady':>12}{'NumPy':>12}{'faster':>9}{'error':>10}{'allowed':>10}")
 
     def timed(self, work: Callable[[], Any]) -> tuple[Any, float]:
         start = time.perf_counter()
@@ -132,8 +133,8 @@ class Table:
         error = max(float(numpy.abs(numpy.asarray(a) - b).max()) for a, b in pairs)
         good = error <= tolerance
         self.failed += not good
-        mark = "" if good else f"   WRONG: more than {tolerance}"
-        print(f"{name:<24}{first:>9.2f} ms{steady:>9.3f} ms{best:>9.3f} ms{best / steady:>8.1f}x{error:>11.1e}{mark}")
+        times = f"{first:>9.2f} ms{steady:>9.3f} ms{best:>9.3f} ms{best / steady:>8.1f}x"
+        print(f"{name:<24}{times}{error:>10.1e}{tolerance:>10.0e}{'' if good else '   WRONG'}", flush=True)
         return result
 
 
@@ -170,7 +171,8 @@ def work_on(name: str, device: Any, folder: Path) -> int:
         2e-6,
     )
     edges = table.step("sobel (tile kernel)", lambda: tiled(sobel, gray), lambda: numpy_sobel(host_gray), 1e-5)
-    table.step("mean, min, max", lambda: statistics_of(image), lambda: statistics_of(host), 5e-4)  # NumPy's f32 mean errs
+    # the tolerance is for NumPy, whose mean of float32 errs; ours is held to the exact one below
+    table.step("mean, min, max", lambda: statistics_of(image), lambda: statistics_of(host), 5e-4)
     exact = host.astype("float64").mean(axis=(0, 1))
     table.failed += bool(numpy.abs(numpy.asarray(image.mean(axis=(0, 1))) - exact).max() > 1e-6)
     table.step("softmax of rows", lambda: row_softmax(gray), lambda: numpy_softmax(host_gray), 1e-7)
@@ -181,12 +183,13 @@ def work_on(name: str, device: Any, folder: Path) -> int:
 
 def show_trail(device: Any) -> None:
     """The trail of one kernel, abbreviated."""
-    x = np.array(numpy.linspace(0, 1, 1 << 16, dtype="float32"), device=device)
+    gray = np.array(gray_of(load_sample_image("china.jpg") / 255).astype("float32"), device=device)
     with epitaxy.trace() as trail:
-        (np.sqrt(x * x + 1) * 3)._compute()
-        device.default_queue().synchronise()
-    print("\nThe trail of one kernel, abbreviated (`epitaxy trace examples/matmul_trail.py` shows all of it):\n")
-    print(trail.text(lines=8))
+        for _ in range(4):
+            tiled(sobel, gray)
+            device.default_queue().synchronise()
+    print("\nThe trail of one kernel, abbreviated; `epitaxy trace examples/demo.py` shows all of them:\n")
+    print(trail.text(lines=6, only="sobel"))
 
 
 def main() -> int:

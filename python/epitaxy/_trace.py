@@ -1,4 +1,4 @@
-"""Recording what happens: each call with the user's line, each stage, launch, packet and wait. `epitaxy.trace` shows it.
+"""Recording what happens: calls with the user's line, stages, launches, packets, waits. `epitaxy.trace` shows it.
 
 Off, a hook costs a look at one flag. The engine records (src/epi/base/trace.h); this module finds the user's lines and
 tells nested recordings apart.
@@ -82,7 +82,7 @@ class Recording:
 
     def events(self) -> list[Event]:
         """What was recorded, in order of start."""
-        return [Event(*row[:6], json.loads(row[6])) for row in self.rows]
+        return [Event._make((*row[:6], json.loads(row[6]))) for row in self.rows]
 
     def chrome_json(self) -> str:
         """The same as a text that Perfetto and chrome://tracing open."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from epitaxy import _engine
+from epitaxy import _engine, _trace
 from epitaxy.numpy import _exec
 from epitaxy.numpy._expr import Leaf, Node, Op, Walked
 from epitaxy.numpy._layout import Shape, broadcast_strides, merge, size_of
@@ -16,6 +16,7 @@ def evaluate(root: Node, out: Leaf) -> None:
     size = size_of(out.shape)
     if size == 0:
         return
+    start = _trace.begin()
     walked = Walked(root)
     leaves = walked.leaves
     device = out.storage.device
@@ -29,6 +30,7 @@ def evaluate(root: Node, out: Leaf) -> None:
         program = _prepare(key, root, walked, out)
     views = tuple([(x.address, shape, s) for x, s in zip((*leaves, out), columns, strict=True)])
     _exec.launch(program, blocks_of(shape, tile), views, walked.constants)
+    _trace.end(start, "elementwise")
 
 
 def _layout(leaves: list[Leaf], out: Leaf, size: int) -> tuple[Shape, list[Shape]]:

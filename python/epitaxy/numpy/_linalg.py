@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as _np
 
-from epitaxy import _engine
+from epitaxy import _engine, _trace
 from epitaxy.numpy import _exec
 from epitaxy.numpy._array import ndarray
 from epitaxy.numpy._create import asarray
@@ -46,6 +46,7 @@ def matmul(x1: Any, x2: Any) -> ndarray:
     >>> matmul(asarray([[1.0, 2.0]]), asarray([[3.0], [4.0]])).tolist()
     [[11.0]]
     """
+    start = _trace.begin()
     a, b = asarray(x1), asarray(x2)
     if a.device != b.device:
         raise ValueError(
@@ -60,6 +61,7 @@ def matmul(x1: Any, x2: Any) -> ndarray:
             f"matmul: shapes {a.shape} and {b.shape}: inner extents {left.shape[-1]} and {right.shape[-2]} differ"
         )
     out = _stacked(left, right)
+    _trace.end(start, "matmul")
     if a.ndim == 1:
         out = out.squeeze(out.ndim - 2)
     return out.squeeze(out.ndim - 1) if b.ndim == 1 else out

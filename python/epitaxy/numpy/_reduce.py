@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as _np
 
+from epitaxy import _trace
 from epitaxy.numpy import _exec
 from epitaxy.numpy._array import ndarray
 from epitaxy.numpy._create import asarray
@@ -35,6 +36,7 @@ def _accumulator(name: str, given: _np.dtype[Any], dtype: Any) -> tuple[_np.dtyp
 
 
 def _reduce(name: str, a: Any, axis: Axis, dtype: Any, keepdims: bool, out: ndarray | None) -> ndarray:
+    start = _trace.begin()
     x = asarray(a)
     axes = normalise_axes(axis, x.ndim)
     count = size_of(tuple(x.shape[i] for i in axes))
@@ -57,6 +59,7 @@ def _reduce(name: str, a: Any, axis: Axis, dtype: Any, keepdims: bool, out: ndar
         leaf = _exec.empty_leaf(x.device, result_dtype, kept)
         evaluate(result, leaf)
         result = leaf
+    _trace.end(start, name)
     return _finish(ndarray(result, x.device), x.ndim, axes, keepdims, out)
 
 

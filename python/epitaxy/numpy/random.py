@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as _np
 
-from epitaxy import _engine
+from epitaxy import _engine, _trace
 from epitaxy._device import as_device
 from epitaxy.numpy import _exec
 from epitaxy.numpy._array import ndarray
@@ -157,6 +157,7 @@ class Generator:
         return ndarray(out, self._device)
 
     def _launch(self, what: str, dtype: _np.dtype[Any], address: int, count: int, extra: tuple[Const, ...]) -> None:
+        start = _trace.begin()
         tile = [_exec.tile_budget(self._device, count)]
 
         def build(specs: list[Any]) -> Any:
@@ -177,6 +178,7 @@ class Generator:
             scalars = [c.dtype for c in constants]
             program = _exec.prepare(self._device, f"random_{what}", key, [dtype], 1, scalars, build)
         _exec.launch(program, -(-count // tile[0]), ((address, (count,), (1,)),), constants)
+        _trace.end(start, "random")
 
 
 def _scaled(x: ndarray, factor: float, offset: float) -> ndarray:

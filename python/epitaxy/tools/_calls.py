@@ -1,4 +1,4 @@
-"""From recorded events to calls: which launch belongs to which line, which run to which launch, and what each layer took."""
+"""From recorded events to calls: a launch's line, stages and run, and what each layer took."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Call:
     front_ns: int = 0  # the array front end's own time before it
     stages: list[Event] = field(default_factory=list)
     run: Event | None = None
-    waited_ns: int | None = None  # host's end of waiting, after the run's end
+    waited: Event | None = None  # the host's first wait that ended after the run
     signals: list[Event] = field(default_factory=list)
 
     @property
@@ -28,21 +28,33 @@ class Call:
         a = self.python.args if self.python else {}
         return (a["file"], a["line"], a["function"]) if a.get("file") else None
 
-    def layers(self) -> list[tuple[str, float]]:
-        """(layer, microseconds it added), from the Python line down to the completion."""
+    @property
+    def completion_us(self) -> float | None:
+        """From the end of the run, or from the host's question where that came later, to the host's knowing."""
+        if self.run is None or self.waited is None:
+            return None
+        return (self.waited.end_ns - max(self.run.end_ns, self.waited.start_ns)) * 1e-3
+
+    def layers(self, compile_us: float = 0.0) -> list[tuple[str, float]]:
+        """(layer, microseconds it added), from the Python line down to the completion.
+
+        `compile_us` is the compile stage without the writing of listings, where that is known.
+        """
         out: list[tuple[str, float]] = []
         if self.python is not None:
             if self.front_ns:
                 out.append(("array front end", self.front_ns * 1e-3))
-            staged = sum(s.duration_ns for s in self.stages)
             own = self.submit.start_ns - self.python.start_ns
             if self.stages:
                 before = self.stages[0].start_ns - self.python.start_ns
                 tile = self.python.name == "tile.launch"
                 out.append(("parse and infer" if tile else "arguments, key", before * 1e-3))
-                out += [(s.name, s.duration_ns * 1e-3) for s in self.stages]
-                texts = own - before - staged
-                out.append(("texts of this trace", max(texts, 0) * 1e-3))
+                times = {s.name: s.duration_ns * 1e-3 for s in self.stages}
+                rest = (own - before) * 1e-3 - sum(times.values())
+                if compile_us and "compile" in times:
+                    rest += times["compile"] - compile_us
+                    times["compile"] = compile_us
+                out += [*times.items(), ("listings for this trace", max(rest, 0.0))]
             else:
                 out.append(("arguments, key, cache" if self.submit.category == "submit" else "arguments", own * 1e-3))
         library = self.submit.category == "library"
@@ -51,8 +63,8 @@ class Call:
             queued = self.run.args.get("queued_ns", self.run.start_ns - self.submit.end_ns)
             out.append(("queue", max(queued, 0) * 1e-3))
             out.append(("run", self.run.duration_ns * 1e-3))
-        if self.waited_ns is not None:
-            out.append(("completion", self.waited_ns * 1e-3))
+        if self.completion_us is not None:
+            out.append(("completion", self.completion_us))
         return out
 
 
@@ -64,6 +76,15 @@ class Subject:
     device: str
     kernel: Any  # None: a library call
     calls: list[Call]
+
+    def parts(self) -> dict[str, float]:
+        """Microseconds of the compile stage's parts."""
+        outer = {s.name for s in self.calls[0].stages}
+        return {k: us for k, us in self.kernel.stages if k not in outer} if self.kernel is not None and outer else {}
+
+    def first(self) -> list[tuple[str, float]]:
+        """The layers of the first call."""
+        return self.calls[0].layers(sum(self.parts().values()))
 
     def later(self) -> list[tuple[str, float]]:
         """The layers' medians over the calls after the first."""
@@ -135,7 +156,7 @@ def calls_of(events: list[Event]) -> list[Call]:
         call.run = matching.popleft() if matching else None
         if call.run is not None:
             after = [w for w in waits[event.track].events if w.end_ns >= call.run.end_ns]
-            call.waited_ns = after[0].end_ns - call.run.end_ns if after else None
+            call.waited = after[0] if after else None
             until = after[0].end_ns if after else call.run.end_ns
             call.signals = [s for s in signals if call.run.start_ns <= s.start_ns <= until]
         out.append(call)

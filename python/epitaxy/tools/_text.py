@@ -1,4 +1,4 @@
-"""The trail as text: a summary, then a section for each kernel and library call, from the Python line to the completion."""
+"""The trail as text: a summary, then a section for each kernel and library call, from the line to the completion."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
 def _summary(subjects: list[Subject]) -> str:
     rows = []
     for s in subjects:
-        first = sum(us for layer, us in s.calls[0].layers() if layer != "texts of this trace")
+        first = sum(us for layer, us in s.first() if layer not in ("listings for this trace", "completion"))
         runs = [c.run.duration_ns * 1e-3 for c in s.calls if c.run is not None]
         rows.append((s.name, s.device, str(len(s.calls)), _us(first), _us(min(runs)) if runs else "-"))
     return "\n".join(_table(("what ran", "device", "calls", "first call us", "shortest run us"), rows)) + "\n"
@@ -81,11 +81,11 @@ def _python(s: Subject) -> list[str]:
         out.append(f"  ... and {len(seen) - 4} more lines")
     defined = re.fullmatch(r".* \((.+):(\d+)\)", s.name)
     if defined:
-        file = _file_of(defined[1], [c.line[0] for c in s.calls if c.line])
+        path = _file_of(defined[1], [c.line[0] for c in s.calls if c.line])
         number = int(defined[2])
-        texts = [_source_line(file, n) for n in range(number, number + 8)] if file else []
+        texts = [_source_line(path, n) for n in range(number, number + 8)] if path else []
         head = next((t for t in texts if t.startswith("def ")), "")
-        out += [f"  defined at {_short(file or defined[1])}:{number}", f"      {head}".rstrip()]
+        out += [f"  defined at {_short(path or defined[1])}:{number}", f"      {head}".rstrip()]
     return out
 
 
@@ -100,15 +100,13 @@ def _short(file: str) -> str:
 
 
 def _layers(s: Subject) -> list[str]:
-    first = dict(s.calls[0].layers())
+    first = dict(s.first())
     later = dict(s.later())
-    inside = dict(s.kernel.stages) if s.kernel is not None and "compile" in first else {}
     rows = []
     for layer in _merged(list(first), list(later)):
         rows.append((layer, _us(first[layer]) if layer in first else "-", _us(later[layer]) if layer in later else "-"))
         if layer == "compile":
-            parts = [k for k in inside if k not in first]
-            rows += [(f"    of it {k}", f"({_us(inside[k])})", "") for k in parts]
+            rows += [(f"    of it {part}", f"({_us(us)})", "") for part, us in s.parts().items()]
     if len(s.calls) == 1:
         return _table(("layer", "this call"), [r[:2] for r in rows])
     later_head = "second call" if len(s.calls) == 2 else f"median of {len(s.calls) - 1} later"
@@ -144,8 +142,9 @@ def _program(kernel: Any, limit: int | None) -> list[str]:
 
 
 def _listing(title: str, text: str, limit: int | None, kind: str) -> list[str]:
-    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    first, shown = (0, lines) if limit is None else _machine.heart(lines, limit, kind)
+    lines = [line.rstrip() for line in text.splitlines() if line.strip() and ".p2align" not in line]
+    most = len(lines) if limit is None else 2 * limit if kind == "program" else limit
+    first, shown = _machine.heart(lines, most, kind)
     part = "" if len(shown) == len(lines) else f", {len(shown)} of them from line {first + 1}"
     body = shown if limit is None else [_clipped(line) for line in shown]
     return ["", f"-- {title} ({len(lines)} lines{part})", *("  " + line.expandtabs(4) for line in body)]
@@ -181,8 +180,10 @@ def _launch(call: Call, kernel: Any) -> list[str]:
     out.append(f"  done {_us((run.end_ns - call.submit.start_ns) * 1e-3)} us after the submit began")
     for signal in call.signals:
         out.append(f"  signal {signal.args['signal']:#x} of queue {signal.args['queue']}: decremented to 0")
-    if call.waited_ns is not None:
-        out.append(f"  the host's wait returned {_us(call.waited_ns * 1e-3)} us after that")
+    if call.waited is not None and call.completion_us is not None:
+        asked = call.waited.start_ns - run.end_ns
+        when = f", which it asked for {_us(asked * 1e-3)} us later" if asked > 0 else ""
+        out.append(f"  the host knew {_us(call.completion_us)} us after that{when}")
     return out
 
 

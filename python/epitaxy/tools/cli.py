@@ -11,19 +11,19 @@ from pathlib import Path
 
 from epitaxy.tools.trace import Trail, trace
 
-_ABOUT = """runs a Python program and shows, for each kernel and library call, the layers it passed: the Python line,
+_ABOUT = """Runs a Python program and shows, for each kernel and library call, the layers it passed: the Python line,
 Tile IR, LLVM IR, assembly, the launch with its grid and slots, the time of each stage, and the completion."""
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="epitaxy")
     commands = parser.add_subparsers(dest="command", required=True)
-    t = commands.add_parser("trace", help="follow a program through the layers", description="`epitaxy trace` " + _ABOUT)
+    t = commands.add_parser("trace", help="follow a program through the layers", description=_ABOUT)
     t.add_argument("--full", action="store_true", help="whole listings, and LLVM IR before optimisation too")
     t.add_argument("--lines", type=int, default=14, metavar="N", help="lines of each listing (default: 14)")
     t.add_argument("--only", metavar="KERNEL", help="only kernels and library calls with this in their name")
     t.add_argument("--json", metavar="FILE", type=Path, help="also write a trace for ui.perfetto.dev")
-    t.add_argument("--markdown", metavar="FILE", type=Path, help="write program and trail as a page, instead of printing")
+    t.add_argument("--markdown", metavar="FILE", type=Path, help="write program and trail as a page instead")
     t.add_argument("script", help="the Python program")
     t.add_argument("args", nargs=argparse.REMAINDER, help="its arguments")
     return parser
