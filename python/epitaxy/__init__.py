@@ -10,4 +10,13 @@ from ._errors import CompileError, DeviceError, InternalError
 from .tools.trace import trace
 
 __version__ = "0.1.0"
-__all__ = ["CompileError", "DeviceError", "InternalError", "__version__", "current_device", "device", "devices", "trace"]
+__all__ = [
+    "CompileError",
+    "DeviceError",
+    "InternalError",
+    "__version__",
+    "current_device",
+    "device",
+    "devices",
+    "trace",
+]

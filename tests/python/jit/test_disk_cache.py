@@ -1,4 +1,4 @@
-"""The disk cache as users meet it: a second process compiles nothing, and no state of the folder stops a computation."""
+"""The disk cache as users meet it: a second process compiles nothing; no state of the folder stops a computation."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def test_a_folder_that_others_may_write_is_refused_with_what_to_do(tmp_path: Pat
 def test_many_processes_on_one_cold_folder(tmp_path: Path) -> None:
     env = {**os.environ, "EPITAXY_CACHE_DIR": str(tmp_path / "shared")}
     started = [
-        subprocess.Popen([sys.executable, "-c", PROGRAM], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         for _ in range(6)
     ]
     for process in started:

@@ -4,6 +4,7 @@
 
 Needs NumPy and libcuda only. Exit status 1 where a case differs.
 """
+
 import ctypes as C
 import glob
 import json
@@ -14,7 +15,18 @@ import numpy as np
 
 POINTER, EXTENT, STRIDE, SCALAR, ERRORS, TICKET, MAP = range(7)
 SWIZZLE = {0: 0, 32: 1, 64: 2, 128: 3}
-MAP_TYPE = {"float16": 6, "float32": 7, "float64": 8, "bfloat16": 9, "int32": 4, "int64": 5, "uint8": 0, "uint16": 1, "uint32": 2, "uint64": 5}
+MAP_TYPE = {
+    "float16": 6,
+    "float32": 7,
+    "float64": 8,
+    "bfloat16": 9,
+    "int32": 4,
+    "int64": 5,
+    "uint8": 0,
+    "uint16": 1,
+    "uint32": 2,
+    "uint64": 5,
+}
 NUMPY = {"bool": np.uint8, "bfloat16": np.uint16, "float16": np.uint16}
 
 cu = C.CDLL("libcuda.so.1")
@@ -71,7 +83,9 @@ def load(path, info):
 
 
 def size_of(dtype):
-    return {"bool": 1, "int8": 1, "uint8": 1, "complex64": 8, "complex128": 16, "bfloat16": 2}.get(dtype) or np.dtype(dtype).itemsize
+    return {"bool": 1, "int8": 1, "uint8": 1, "complex64": 8, "complex128": 16, "bfloat16": 2}.get(dtype) or np.dtype(
+        dtype
+    ).itemsize
 
 
 def strides_of(shape):
@@ -90,8 +104,23 @@ def tensor_map(tensor, address, box, swizzle):
     dims = (C.c_uint64 * rank)(*reversed(tensor["shape"]))
     pitch = (C.c_uint64 * max(1, rank - 1))(*[s * size for s in reversed(strides[:-1])])
     ones = (C.c_uint32 * rank)(*[1] * rank)
-    check(cu.cuTensorMapEncodeTiled(C.c_void_p(at), MAP_TYPE[tensor["dtype"]], rank, C.c_void_p(address), dims, pitch,
-                                    (C.c_uint32 * rank)(*box), ones, 0, SWIZZLE[swizzle], 2, 0), "tensor map")
+    check(
+        cu.cuTensorMapEncodeTiled(
+            C.c_void_p(at),
+            MAP_TYPE[tensor["dtype"]],
+            rank,
+            C.c_void_p(address),
+            dims,
+            pitch,
+            (C.c_uint32 * rank)(*box),
+            ones,
+            0,
+            SWIZZLE[swizzle],
+            2,
+            0,
+        ),
+        "tensor map",
+    )
     return raw, at
 
 
@@ -112,21 +141,43 @@ class Launch:
                 self.keep.append(raw)
                 pointers.append(at)
                 continue
-            value = {POINTER: lambda: self.memory[arg].address.value, EXTENT: lambda: t["shape"][axis],
-                     STRIDE: lambda: strides_of(t["shape"])[axis], ERRORS: lambda: self.extra.address.value,
-                     TICKET: lambda: self.extra.address.value + 32}[kind]()
+            value = self._slot(kind, arg, axis)
             word = C.c_uint64(value)
             self.keep.append(word)
             pointers.append(C.addressof(word))
         self.parameters = (C.c_void_p * max(1, len(pointers)))(*pointers)
 
+    def _slot(self, kind, arg, axis):
+        """The value of a slot that is no tensor map."""
+        if kind == POINTER:
+            return self.memory[arg].address.value
+        if kind == EXTENT:
+            return self.tensors[arg]["shape"][axis]
+        if kind == STRIDE:
+            return strides_of(self.tensors[arg]["shape"])[axis]
+        return self.extra.address.value + {ERRORS: 0, TICKET: 32}[kind]
+
     def __call__(self):
         g = self.info["grid"]
-        check(cu.cuLaunchKernel(self.function, g[0], g[1], g[2], self.info["threads"], 1, 1, self.info["shared"], None,
-                                self.parameters, None), "launch")
+        check(
+            cu.cuLaunchKernel(
+                self.function,
+                g[0],
+                g[1],
+                g[2],
+                self.info["threads"],
+                1,
+                1,
+                self.info["shared"],
+                None,
+                self.parameters,
+                None,
+            ),
+            "launch",
+        )
 
     def free(self):
-        for m in self.memory + [self.extra]:
+        for m in [*self.memory, self.extra]:
             m.free()
         cu.cuModuleUnload(self.module)
 
@@ -171,7 +222,11 @@ def check_case(base):
             error = np.nanmax(np.abs(a - b)) / max(1e-30, np.nanmax(np.abs(b)))
             if error <= run.info["tolerance"]:
                 continue
-        print(f"{os.path.basename(base)}: argument {i}: {count} of {a.size} differ, first at {at}: got {a[at]}, wanted {b[at]}", flush=True)
+        print(
+            f"{os.path.basename(base)}: argument {i}: {count} of {a.size} differ, "
+            f"first at {at}: got {a[at]}, wanted {b[at]}",
+            flush=True,
+        )
         ok = False
     run.free()
     return ok
@@ -180,9 +235,11 @@ def check_case(base):
 def time_case(base):
     run = Launch(base)
     random = np.random.default_rng(1)
-    for m, t in zip(run.memory, run.tensors):
+    for m, t in zip(run.memory, run.tensors, strict=False):
         if t["dtype"] == "bfloat16":
-            block = (random.standard_normal(1 << 22, dtype=np.float32).view(np.uint32) >> 16).astype(np.uint16).tobytes()
+            block = (
+                (random.standard_normal(1 << 22, dtype=np.float32).view(np.uint32) >> 16).astype(np.uint16).tobytes()
+            )
         elif t["dtype"].startswith("float"):
             block = random.standard_normal(1 << 22).astype(t["dtype"]).tobytes()
         else:
@@ -190,13 +247,13 @@ def time_case(base):
         for at in range(0, m.size, len(block)):
             part = block[: min(len(block), m.size - at)]
             check(cu.cuMemcpyHtoD_v2(C.c_uint64(m.address.value + at), C.c_char_p(part), C.c_size_t(len(part))), "fill")
-    zeroed = [m for m, t in zip(run.memory, run.tensors) if t["dtype"] == "uint64"]
+    zeroed = [m for m, t in zip(run.memory, run.tensors, strict=False) if t["dtype"] == "uint64"]
     a, b = C.c_void_p(), C.c_void_p()
     cu.cuEventCreate(C.byref(a), 0)
     cu.cuEventCreate(C.byref(b), 0)
     times = []
     for _ in range(12):
-        for m in zeroed + [run.extra]:
+        for m in [*zeroed, run.extra]:
             m.zero()
         cu.cuEventRecord(a, None)
         run()
