@@ -17,6 +17,7 @@ import epitaxy
 import epitaxy.numpy as np
 import epitaxy.tile as ct
 from epitaxy import _engine
+from epitaxy.tools import _machine
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -198,6 +199,54 @@ def test_results_do_not_depend_on_being_traced() -> None:
     with epitaxy.trace():
         traced = (np.exp(np.array(x)) * 2).numpy()
     numpy.testing.assert_array_equal(plain, traced)
+
+
+# -- listings
+LOOPS = """start:
+    movq %rdi, %rax
+.L1:
+    addq $1, %rax
+    cmpq %rax, %rbx
+    jne .L1
+.L2:
+    vmovups (%rdi), %zmm0
+    vfmadd231ps (%rsi), %zmm1, %zmm0
+    jb .L2
+    retq
+""".splitlines()
+
+
+def test_a_short_listing_shows_the_loop_that_computes() -> None:
+    assert _machine.heart(LOOPS, 4, "assembly") == (6, LOOPS[6:10])
+    assert _machine.heart(LOOPS, 2, "assembly") == (7, LOOPS[7:9])
+    assert _machine.heart(LOOPS, 4, "program") == (0, LOOPS[:4])
+    assert _machine.heart(LOOPS, 11, "assembly") == (0, LOOPS)
+
+
+def test_a_short_listing_of_llvm_shows_the_busiest_block() -> None:
+    lines = [
+        "define void @f() {",
+        "entry:",
+        "  br label %loop",
+        "loop:  ; preds",
+        "  %1 = fadd <4 x float> %0, %0",
+        "}",
+    ]
+    assert _machine.heart(lines, 2, "llvm") == (3, lines[3:5])
+
+
+@pytest.mark.parametrize(("status", "expected"), [(0, ("FFMA R1, R2 ;", "")), (1, ("", "failed: cannot read"))])
+def test_sass_comes_from_the_installed_disassembler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, expected: tuple[str, str]
+) -> None:
+    tool = tmp_path / "nvdisasm"
+    tool.write_text(
+        f"#!/bin/sh\necho '    FFMA R1, R2 ;  /* 0x0000000000007919 */'\necho cannot read >&2\nexit {status}\n"
+    )
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    listing, note = _machine.sass(b"binary")
+    assert (listing, note.removeprefix(f"{tool} ")) == expected
 
 
 # -- JSON
