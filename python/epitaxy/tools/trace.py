@@ -58,7 +58,7 @@ def trace() -> Iterator[Trail]:
     >>> with epitaxy.trace() as trail:
     ...     total = float((np.arange(10.0) * 2).sum())
     >>> [k.name for k in trail.kernels]
-    ['cast', 'reduce_add']
+    ['reduce_add']
     """
     trail = Trail()
     trail.recording.start()
