@@ -23,9 +23,7 @@ def render(text: str) -> str:
     out = ["// Written by tools/gen_kinds.py from kinds.def; do not edit.\n"]
     for group, cases in rows.items():
         enum = NAMES[group]
-        cased = ", ".join(
-            f'I32EnumAttrCase<"k_{c}", {i}, "{c}">' for i, c in enumerate(cases)
-        )
+        cased = ", ".join(f'I32EnumAttrCase<"k_{c}", {i}, "{c}">' for i, c in enumerate(cases))
         out.append(
             f'def Tile_{enum} : I32EnumAttr<"{enum}", "{group.lower()} kinds", [{cased}]> {{\n'
             f'  let cppNamespace = "::epi::tile";\n  let genSpecializedAttr = 0;\n}}\n'

@@ -21,7 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from mutations import MUTATIONS, Mutation
@@ -235,21 +235,21 @@ def main() -> int:
     parser.add_argument("--no-build", action="store_true", help="take build/ as it is, whoever builds there")
     args = parser.parse_args()
     chosen = [m for m in MUTATIONS if args.word in m.name]
-    if subprocess.run(
-        [ROOT / "tools/nj", "test_compiler", "_engine"], check=False, stdout=subprocess.DEVNULL
-    ).returncode:
+    build = [str(ROOT / "tools/nj"), *TARGETS]
+    if not args.no_build and subprocess.run(build, check=False, stdout=subprocess.DEVNULL).returncode:
         print("the tree does not build")
         return 1
-    results: dict[str, str] = {}
+    caught = 0
     with tempfile.TemporaryDirectory(prefix="epitaxy-mutation-") as folder:
         snapshot = Snapshot(Path(folder), not args.no_build)
         snapshot.link_unchanged(Path(folder) / "test_compiler")
         suite = Suite(Path(folder), Path(folder) / "test_compiler", Path(folder))
         with ThreadPoolExecutor(args.jobs) as pool:
-            for m, (verdict, why) in zip(chosen, pool.map(lambda m: judge(m, snapshot, suite), chosen), strict=True):
-                results[m.name] = verdict
-                print(f"{verdict:6} {m.name}: {why}", flush=True)
-    caught = sum(v == "caught" for v in results.values())
+            running = {pool.submit(judge, m, snapshot, suite): m for m in chosen}
+            for done in as_completed(running):
+                verdict, why = done.result()
+                caught += verdict == "caught"
+                print(f"{verdict:6} {running[done].name}: {why}", flush=True)
     print(f"{caught} of {len(chosen)} caught")
     return int(caught != len(chosen))
 

@@ -160,6 +160,7 @@ def _launch(call: Call, kernel: Any) -> list[str]:
     out = []
     if kernel is None:
         out.append(f"  {call.submit.name}, batch of {a['batch']}, by {a['library']} on {a['device']}")
+        out.append("  machine code: the library's own, which it chooses for the processor; not listed")
     else:
         grid = " x ".join(str(a[f"grid_{axis}"]) for axis in "xyz")
         info = kernel.info

@@ -1,10 +1,12 @@
 // Artefacts on disk, one file a key. Safe for many processes on one folder: files appear whole (temporary file,
 // rename), a reader sees an old file, a new one or none. Private: a folder that others may write to is refused.
-// Bounded: past `max_bytes` the files least recently used go. A damaged file is deleted and counts as a miss.
+// Bounded: past `max_bytes` the files least recently used go, at the latest when about a sixteenth more was written: not
+// every write counts the folder. A damaged file is deleted and counts as a miss.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "epi/base/status.h"
 #include "epi/jit/artefact.h"
@@ -27,6 +29,7 @@ class DiskCache {
 
  private:
   Status ensure_private_folder() const;
+  [[nodiscard]] bool is_due(std::string_view bytes) const;
   void prune() const;
   std::string folder_;
   std::uint64_t max_bytes_;

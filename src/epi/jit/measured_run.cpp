@@ -24,7 +24,7 @@ struct Row {
   std::vector<Pending> pending;
 };
 
-constexpr std::size_t kMostPending = 4096;  ///< beyond, they are read at once
+constexpr std::size_t kMostPending = 1024;  ///< beyond, they are read at once
 
 std::mutex& mutex() {
   static auto* one = new std::mutex;
@@ -99,14 +99,15 @@ MeasuredRun::MeasuredRun(device::Device& device, device::QueueHandle queue, std:
 MeasuredRun::~MeasuredRun() {
   if (!begin_) return;
   std::lock_guard lock(mutex());
-  Result<device::EventHandle> end = record(device_, queue_);
-  Result<Row*> row = row_of(device_, queue_);
-  if (!end.ok() || !row.ok()) {
+  const auto row = rows().find(queue_.ptr);  // gone where the trace was flushed meanwhile
+  Result<device::EventHandle> end = device::EventHandle{};
+  if (row != rows().end()) end = record(device_, queue_);
+  if (!end.ok() || !*end) {
     (void)device_.destroy_event(begin_);
     return;
   }
-  (*row)->pending.push_back({std::move(name_), begin_, *end});
-  if ((*row)->pending.size() >= kMostPending) read(**row);
+  row->second.pending.push_back({std::move(name_), begin_, *end});
+  if (row->second.pending.size() >= kMostPending) read(row->second);
 }
 
 }  // namespace epi::jit

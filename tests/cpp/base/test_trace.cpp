@@ -49,6 +49,15 @@ TEST_F(Trace, ThreadsHaveTheirOwnRowsAndOutliveThemselves) {
   EXPECT_NE(chrome_json(events).find(R"("name":"helper")"), std::string::npos);
 }
 
+TEST_F(Trace, FlushAsksThoseWhoMeasureLater) {
+  start();
+  on_flush([] { span("run", "measured later", 1, 2); });
+  flush();
+  const auto events = drain();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].name, "measured later");
+}
+
 TEST_F(Trace, ManyThreadsLoseNothing) {
   start();
   std::vector<std::thread> threads;

@@ -114,6 +114,16 @@ TEST(DiskCacheTest, StaysUnderItsBoundByDroppingTheLeastRecentlyUsed) {
   EXPECT_TRUE(cache.read("key7")->has_value());
 }
 
+TEST(DiskCacheTest, ManyFilesStayNearTheBoundThoughFewWritesCountTheFolder) {
+  Folder f;
+  DiskCache cache(f.path, 100'000);
+  for (int i = 0; i < 400; ++i) ASSERT_TRUE(cache.write("key" + std::to_string(i), sample(1000 + i % 97)).ok());
+  std::uint64_t total = 0;
+  for (const auto& e : fs::directory_iterator(f.path)) total += e.file_size();
+  EXPECT_LE(total, 150'000U);
+  EXPECT_GE(total, 50'000U);
+}
+
 TEST(DiskCacheTest, ManyProcessesOnOneFolderNeverFail) {
   Folder f;
   std::vector<pid_t> children;

@@ -34,8 +34,9 @@ class Clock {
   void mark(const char* stage) {
     const auto now = std::chrono::steady_clock::now();
     times_.push_back({stage, std::chrono::duration<double, std::micro>(now - last_).count()});
-    last_ = std::chrono::steady_clock::now();
+    skip();
   }
+  void skip() { last_ = std::chrono::steady_clock::now(); }
 
  private:
   std::vector<compiler::StageTime>& times_;
@@ -83,7 +84,9 @@ class CpuTarget final : public compiler::Target {
     Compiled out;
     Clock clock(out.times);
     auto dump = [&](const char* stage, auto&& text) {
-      if (options.dump) options.dump(stage, text());
+      if (!options.dump) return;
+      options.dump(stage, text());
+      clock.skip();
     };
     dump("tile", [&] { return module.print(); });
     EPI_TRY(const Machine machine, machine_of(level));
@@ -101,6 +104,7 @@ class CpuTarget final : public compiler::Target {
       std::string problem;
       llvm::raw_string_ostream stream(problem);
       if (llvm::verifyModule(code, &stream)) return internal_error("the emitter made wrong LLVM IR: " + problem);
+      clock.skip();
     }
     if (options.opt_level > 0) compiler::optimise(code, *machine.machine);
     clock.mark("optimise");
