@@ -143,7 +143,7 @@ def _program(kernel: Any, limit: int | None) -> list[str]:
 
 def _listing(title: str, text: str, limit: int | None, kind: str) -> list[str]:
     lines = [line.rstrip() for line in text.splitlines() if line.strip() and ".p2align" not in line]
-    most = len(lines) if limit is None else 2 * limit if kind == "program" else limit
+    most = len(lines) if limit is None else 3 * limit if kind == "program" else limit
     first, shown = _machine.heart(lines, most, kind)
     part = "" if len(shown) == len(lines) else f", {len(shown)} of them from line {first + 1}"
     body = shown if limit is None else [_clipped(line) for line in shown]
