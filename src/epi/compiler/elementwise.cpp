@@ -161,7 +161,14 @@ V Emitter::integer_divide(Binary kind, V a, V b, bool is_signed) {
 }
 
 /// By squaring, in a loop; a negative exponent gives 0, or +-1 for those bases.
+/// Narrow integers go through 32 bits: the low bits of a product do not depend on the width.
 V Emitter::integer_power(V base, V exponent, bool is_signed) {
+  if (llvm::Type* narrow = base->getType(); narrow->getScalarSizeInBits() < 32) {
+    llvm::Type* wide = narrow->getWithNewBitWidth(32);
+    auto widen = [&](V v) { return is_signed ? b_.CreateSExt(v, wide) : b_.CreateZExt(v, wide); };
+    V w = widen(base);
+    return b_.CreateTrunc(integer_power(w, widen(exponent), is_signed), narrow);
+  }
   V zero = constant_like(base, 0);
   V one = constant_like(base, 1);
   llvm::BasicBlock* before = b_.GetInsertBlock();
