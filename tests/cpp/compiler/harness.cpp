@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <thread>
 
 #include "epi/backend/cpu/target/link.h"
@@ -25,25 +26,43 @@ Arg zeros(DType dtype, std::vector<std::int64_t> extents) {
   return a;
 }
 
+namespace {
+
+constexpr std::size_t kOddCount = 15;
+
+/// Values at which arithmetic goes wrong.
+constexpr double kOddReals[kOddCount] = {0.0,   -0.0, 1.0,  -1.0, INFINITY, -INFINITY, NAN, 1e-40,
+                                         65504, 1e30, -2.5, 0.5,  255.5,    3e9,       -3e9};
+template <class T>
+T odd_integer(std::size_t i) {
+  constexpr T kLeast = std::numeric_limits<T>::min();
+  constexpr T kMost = std::numeric_limits<T>::max();
+  constexpr int kWidth = static_cast<int>(sizeof(T)) * 8;
+  const T values[kOddCount] = {0, 1, static_cast<T>(-1), 2, static_cast<T>(-2), kLeast, kMost, static_cast<T>(kLeast + 1),
+                               static_cast<T>(kMost - 1), static_cast<T>(kWidth - 1), static_cast<T>(kWidth),
+                               static_cast<T>(kWidth + 1), 7, static_cast<T>(-7), 3};
+  return values[i];
+}
+
+}  // namespace
+
 Arg random_array(DType dtype, std::vector<std::int64_t> extents, unsigned seed, bool specials) {
   Arg a = zeros(dtype, std::move(extents));
   std::mt19937_64 rng(seed);
   visit_dtype(dtype, [&]<class T>() {
     T* p = reinterpret_cast<T*>(a.memory.data());
     const std::size_t n = a.memory.size() / sizeof(T);
-    auto real = [&]() -> double {
-      if (specials && rng() % 4 == 0) {
-        static const double kOdd[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 1e-40, 65504.0, 1e30, -2.5, 0.5, 255.5, 3e9, -3e9};
-        return kOdd[rng() % std::size(kOdd)];
-      }
-      return std::uniform_real_distribution<double>(-4, 4)(rng);
+    auto real = [&](bool odd, std::size_t at) {
+      return odd ? kOddReals[at] : std::uniform_real_distribution<double>(-4, 4)(rng);
     };
     for (std::size_t i = 0; i < n; ++i) {
+      const bool odd = specials && i < kOddCount * kOddCount;  // an array of an odd and one of an even seed: all pairs
+      const std::size_t at = seed % 2 ? i % kOddCount : i / kOddCount % kOddCount;
       if constexpr (std::is_same_v<T, bool>) p[i] = rng() & 1;
-      else if constexpr (std::is_integral_v<T>) p[i] = static_cast<T>(specials ? (rng() % 3 ? rng() % 9 : rng()) - (rng() & 3) : rng() % 100);
-      else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) p[i] = T(static_cast<float>(real()));
-      else if constexpr (std::is_floating_point_v<T>) p[i] = static_cast<T>(real());
-      else p[i] = T(static_cast<typename T::value_type>(real()), static_cast<typename T::value_type>(real()));
+      else if constexpr (std::is_integral_v<T>) p[i] = odd ? odd_integer<T>(at) : static_cast<T>(specials ? rng() % 9 - (rng() & 3) : rng() % 100);
+      else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) p[i] = T(static_cast<float>(real(odd, at)));
+      else if constexpr (std::is_floating_point_v<T>) p[i] = static_cast<T>(real(odd, at));
+      else p[i] = T(static_cast<typename T::value_type>(real(odd, at)), static_cast<typename T::value_type>(real(odd && i % 2, (at + 4) % kOddCount)));
     }
   });
   return a;

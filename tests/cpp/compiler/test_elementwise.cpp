@@ -22,7 +22,7 @@ char letter(DType d) { return kind(d) == 'u' ? 'i' : kind(d); }
 
 /// out = f(in...) elementwise over n elements in tiles of `tile`.
 void check_map(const std::vector<DType>& in, DType out, const std::function<Value(Builder&, const ir::Values&)>& f,
-               std::int64_t n = 77, std::int64_t tile = 32, bool specials = true, double ulps = 0) {
+               std::int64_t n = 269, std::int64_t tile = 32, bool specials = true, double ulps = 0) {
   std::vector<Arg> args;
   std::vector<ir::ArgSpec> specs;
   for (std::size_t i = 0; i < in.size(); ++i) args.push_back(random_array(in[i], {n}, static_cast<unsigned>(7 + i), specials));
