@@ -175,12 +175,6 @@ V Emitter::integer_power(V base, V exponent, bool is_signed) {
   auto* loop = llvm::BasicBlock::Create(context_, "power", function_);
   auto* go = llvm::BasicBlock::Create(context_, "square", function_);
   auto* done = llvm::BasicBlock::Create(context_, "done", function_);
-  V start = exponent;
-  V negative = nullptr;
-  if (is_signed) {
-    negative = b_.CreateICmpSLT(exponent, zero);
-    start = b_.CreateSelect(negative, zero, exponent);
-  }
   b_.CreateBr(loop);
   b_.SetInsertPoint(loop);
   auto* result = b_.CreatePHI(base->getType(), 2);
@@ -188,7 +182,7 @@ V Emitter::integer_power(V base, V exponent, bool is_signed) {
   auto* rest = b_.CreatePHI(base->getType(), 2);
   result->addIncoming(one, before);
   square->addIncoming(base, before);
-  rest->addIncoming(start, before);
+  rest->addIncoming(exponent, before);  // a negative one runs through its bits too; what comes of it is replaced below
   b_.CreateCondBr(any(b_.CreateICmpNE(rest, zero)), go, done);
   b_.SetInsertPoint(go);
   V odd = b_.CreateICmpNE(b_.CreateAnd(rest, one), zero);
@@ -202,7 +196,7 @@ V Emitter::integer_power(V base, V exponent, bool is_signed) {
   V odd_exponent = b_.CreateICmpNE(b_.CreateAnd(exponent, one), zero);
   V of_minus = b_.CreateSelect(odd_exponent, minus, one);
   V inverse = b_.CreateSelect(b_.CreateICmpEQ(base, one), one, b_.CreateSelect(b_.CreateICmpEQ(base, minus), of_minus, zero));
-  return b_.CreateSelect(negative, inverse, result);
+  return b_.CreateSelect(b_.CreateICmpSLT(exponent, zero), inverse, result);
 }
 
 Vec Emitter::binary_integer(Binary kind, Vec va, Vec vb, DType dtype, mlir::Operation* op) {
