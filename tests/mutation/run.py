@@ -1,6 +1,6 @@
 """The oracle's teeth: applies each fault of mutations.py to a copy and sees whether the suite catches it.
 
-usage: run.py [WORD] [--jobs N] [--no-build]     WORD: only faults whose name holds it
+usage: run.py [WORD ...] [--jobs N] [--no-build]     WORD: only faults whose name holds one of them
 
 Nothing in the tree is changed. A C++ fault is one unit compiled from a changed copy and linked in front of copies of
 build/'s libraries; a Python fault is a copy of the package. The fault's own part of the suite runs first and, where
@@ -16,6 +16,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,11 +32,12 @@ BUILD = ROOT / "build"
 NINJA = ROOT / ".venv/bin/ninja"
 LIMIT_S = 900
 TARGETS = ("test_compiler", "_engine")
+FROM_OUTSIDE = (signal.SIGTERM, signal.SIGKILL, signal.SIGINT)
 ALL_PYTHON = "tests/python/tile tests/python/numpy"
 
 
-class BuildError(Exception):
-    """A fault that does not compile shows nothing."""
+class Unusable(Exception):
+    """A fault that does not compile, or whose tests somebody ended, shows nothing."""
 
 
 class Snapshot:
@@ -86,14 +88,14 @@ class Snapshot:
         ]
         done = subprocess.run(["nice", *here], cwd=self.build, check=False, text=True, capture_output=True)
         if done.returncode:
-            raise BuildError((done.stdout + done.stderr)[-2000:])
+            raise Unusable((done.stdout + done.stderr)[-2000:])
 
     def changed(self, m: Mutation) -> str:
         """The file's text with the fault in it."""
         file = self.package / Path(m.file).relative_to("python/epitaxy") if m.is_python else self.src.parent / m.file
         text = file.read_text(encoding="utf-8")
         if text.count(m.old) != 1:
-            raise BuildError(f"the text to change occurs {text.count(m.old)} times in {m.file}")
+            raise Unusable(f"the text to change occurs {text.count(m.old)} times in {m.file}")
         return text.replace(m.old, m.new)
 
     def compile_unit(self, m: Mutation, work: Path) -> Path:
@@ -146,9 +148,11 @@ def gtest(program: Path, tests: str, report: Path, known: set[str] | None) -> se
         command[1] += "-" + ":".join(known) if known else ""
         command.append("--gtest_fail_fast")
     try:
-        subprocess.run(command, check=False, capture_output=True, timeout=LIMIT_S)
+        done = subprocess.run(command, check=False, capture_output=True, timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
         return {"it did not end"}
+    if -done.returncode in FROM_OUTSIDE:
+        raise Unusable("the tests were ended from outside")
     if not report.exists():
         return {"it ended the process"}
     suites = json.loads(report.read_text(encoding="utf-8"))["testsuites"]
@@ -167,6 +171,8 @@ def pytest(path: Path, tests: str, known: set[str] | None) -> set[str]:
         )
     except subprocess.TimeoutExpired:
         return {"it did not end"}
+    if -done.returncode in FROM_OUTSIDE:
+        raise Unusable("the tests were ended from outside")
     if done.returncode not in (0, 1):
         return {"it ended the process: " + (done.stdout + done.stderr).strip()[-300:]}
     lines = [line.split(" - ")[0].split(maxsplit=1) for line in done.stdout.splitlines()]
@@ -218,9 +224,9 @@ def judge(m: Mutation, snapshot: Snapshot, suite: Suite) -> tuple[str, str]:
             else:
                 thing = work / "test_compiler"
                 snapshot.link("test_compiler", snapshot.compile_unit(m, work), thing)
-        except BuildError as e:
+            by = suite.catches(m, thing)
+        except Unusable as e:
             return "broken", str(e)
-        by = suite.catches(m, thing)
     seconds = f"{time.monotonic() - start:.0f} s"
     if not by:
         return "missed", seconds
@@ -230,11 +236,11 @@ def judge(m: Mutation, snapshot: Snapshot, suite: Suite) -> tuple[str, str]:
 def main() -> int:
     """Judge all; 0 if every fault was caught."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("word", nargs="?", default="")
+    parser.add_argument("words", nargs="*", default=[""])
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--no-build", action="store_true", help="take build/ as it is, whoever builds there")
     args = parser.parse_args()
-    chosen = [m for m in MUTATIONS if args.word in m.name]
+    chosen = [m for m in MUTATIONS if any(word in m.name for word in args.words or [""])]
     build = [str(ROOT / "tools/nj"), *TARGETS]
     if not args.no_build and subprocess.run(build, check=False, stdout=subprocess.DEVNULL).returncode:
         print("the tree does not build")
