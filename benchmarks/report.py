@@ -73,7 +73,7 @@ def merged(readme: str, rows: list[Row]) -> str:
     if BEGIN not in readme or END not in readme:
         raise SystemExit(f"README.md lacks the markers {BEGIN} and {END}")
     before, rest = readme.split(BEGIN, 1)
-    rows = [r for r in rows if r["bench"] != "compile_time"]  # dozens of alike ones; `report.py --short` and the files have them
+    rows = [r for r in rows if r["bench"] != "compile_time"]  # dozens of alike ones, which the files have
     return f"{before}{BEGIN}\n{table(rows)}{END}{rest.split(END, 1)[1]}"
 
 
