@@ -26,7 +26,6 @@
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SROA.h>
-#include <llvm/Transforms/Scalar/Scalarizer.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
@@ -85,17 +84,6 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
   passes.addPass(llvm::EarlyCSEPass(true));
   passes.addPass(llvm::SimplifyCFGPass());
-  for (llvm::Function& f : module)
-    if (!f.isDeclaration()) passes.run(f, managers.functions);
-}
-
-void scalarise(llvm::Module& module, llvm::TargetMachine& machine) {
-  Managers managers(machine, llvm::Triple(module.getTargetTriple()));
-  llvm::ScalarizerPassOptions options;
-  options.ScalarizeLoadStore = false;
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::ScalarizerPass(options));
-  passes.addPass(llvm::EarlyCSEPass(false));
   for (llvm::Function& f : module)
     if (!f.isDeclaration()) passes.run(f, managers.functions);
 }

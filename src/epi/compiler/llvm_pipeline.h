@@ -10,9 +10,6 @@ namespace epi::compiler {
 
 /// Cleans up what the emitter leaves: promotes small buffers to registers, merges equal work, hoists out of loops.
 void optimise(llvm::Module& module, llvm::TargetMachine& machine);
-/// Splits vector arithmetic into lanes, loads and stores left whole: for targets whose code generator is wrong or slow on
-/// some vectors.
-void scalarise(llvm::Module& module, llvm::TargetMachine& machine);
 std::string print(const llvm::Module& module);
 
 }  // namespace epi::compiler

@@ -108,25 +108,10 @@ void mark_kernel(llvm::Function& f, unsigned threads, unsigned blocks, llvm::Arr
   f.getParent()->getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(c, node));
 }
 
-/// Whether some arithmetic is on vectors of 8- or 16-bit integers. LLVM 19's NVPTX packs those into registers and gets the
-/// arithmetic wrong (seen: powers of int16 on sm_90).
-static bool has_narrow_integer_vectors(const llvm::Module& module) {
-  for (const llvm::Function& f : module)
-    for (const llvm::BasicBlock& block : f)
-      for (const llvm::Instruction& i : block) {
-        const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(i.getType());
-        if (type && type->getElementType()->isIntegerTy() && type->getScalarSizeInBits() > 1 &&
-            type->getScalarSizeInBits() <= 16 && !llvm::isa<llvm::LoadInst>(i))
-          return true;
-      }
-  return false;
-}
-
 Status optimise_module(llvm::Module& module, std::string_view processor) {
   auto machine = pool().take(std::string(processor));
   if (machine == nullptr) return internal_error("LLVM was built without its NVPTX target");
   compiler::optimise(module, *machine);
-  if (has_narrow_integer_vectors(module)) compiler::scalarise(module, *machine);
   pool().give(std::string(processor), std::move(machine));
   return {};
 }
