@@ -63,6 +63,18 @@ INSTANTIATE_TEST_SUITE_P(DTypes, ReduceDType,
                          testing::Values(DType::kBool, DType::kInt8, DType::kInt32, DType::kUInt16, DType::kInt64, DType::kFloat16,
                                          DType::kBFloat16, DType::kFloat32, DType::kFloat64, DType::kComplex64, DType::kComplex128));
 
+TEST(Reduce, WhatAFoldStartsFromDoesNotShow) {  // all values lie on one side of zero
+  for (DType d : {DType::kInt16, DType::kInt64, DType::kFloat16, DType::kFloat32, DType::kFloat64})
+    for (const Shape& shape : {Shape{77}, {1000}, {100, 6}})
+      for (Combine k : {Combine::k_minimum, Combine::k_maximum})
+        check_whole(d, shape, d, without(shape, 0), [&](Builder& b, Value x) {
+          const ir::Scalar one = is_integer(d) ? ir::Scalar::of_int(d, 1) : ir::Scalar::of_float(d, 1);
+          Value above = b.binary(Binary::k_add, b.unary(ir::Unary::k_abs, x), b.broadcast(b.constant(one), shape));
+          const Values v = {k == Combine::k_minimum ? above : b.unary(ir::Unary::k_neg, above)};
+          return b.reduce(k, v, 0)[0];
+        }, false);
+}
+
 /// argmax: the larger value, the lower index among equals.
 Values arg_max(Builder& b, const Values& l, const Values& r) {
   Value better = b.compare(ir::Compare::k_gt, r[0], l[0]);
@@ -167,7 +179,8 @@ class AtomicDType : public testing::TestWithParam<DType> {};
 TEST_P(AtomicDType, EveryKindGivesTheOldValue) {
   const DType d = GetParam();
   for (ir::Atomic k : {ir::Atomic::k_add, ir::Atomic::k_minimum, ir::Atomic::k_maximum, ir::Atomic::k_bitand, ir::Atomic::k_bitor, ir::Atomic::k_bitxor, ir::Atomic::k_exchange}) {
-    std::vector<Arg> args = {random_array(d, {40}, 1), random_array(d, {64}, 2), random_array(DType::kInt32, {64}, 3), zeros(d, {64})};
+    std::vector<Arg> args = {random_array(d, {40}, 1, is_integer(d)), random_array(d, {64}, 2, is_integer(d)),
+                             random_array(DType::kInt32, {64}, 3), zeros(d, {64})};
     Builder b("atomic", {spec(args[0], 0), spec(args[1], 1), spec(args[2], 2), spec(args[3], 3)});
     Value v = b.load(b.args()[1], origin(b, 1), Shape{64});
     Value i = b.load(b.args()[2], origin(b, 1), Shape{64});
