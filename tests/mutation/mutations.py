@@ -140,7 +140,7 @@ MUTATIONS = (
         COMPILER + "analysis.cpp",
         "} else if (order_[e.op] < order_[r.root]) {",
         "} else if (order_[e.op] > order_[r.root]) {",
-        "Memory*:Control*",
+        "Memory*:Fuzz*",
     ),
     Mutation(
         "a reverse scan runs forward",
