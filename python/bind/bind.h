@@ -18,6 +18,13 @@ T take(Result<T>&& result) {
   return std::move(result).value();
 }
 
+/// f() while other Python threads run.
+template <class F>
+auto without_gil(F&& f) {
+  nb::gil_scoped_release release;
+  return f();
+}
+
 // One a file; each adds its header's names to the module.
 void bind_base(nb::module_& m);
 void bind_builder(nb::module_& m);

@@ -41,11 +41,7 @@ void run(const ir::Module& module, const Arguments& arguments, std::array<std::u
         failure = std::current_exception();
       }
     };
-  Status s;
-  {
-    nb::gil_scoped_release release;
-    s = ir::interpret(module, args, grid.data(), options);
-  }
+  const Status s = without_gil([&] { return ir::interpret(module, args, grid.data(), options); });
   if (failure) std::rethrow_exception(failure);
   check(s);
 }

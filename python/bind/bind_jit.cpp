@@ -6,12 +6,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
-#include <exception>
 
 #include "arguments.h"
 #include "bind.h"
 #include "epi/jit/jit.h"
 #include "epi/runtime/queue.h"
+#include "load_kernel.h"
 
 namespace epi::bind {
 namespace {
@@ -60,29 +60,13 @@ void collect(const nb::object& objects, Arguments& out) {
   }
 }
 
-std::shared_ptr<const jit::Kernel> load_kernel(const runtime::Device& device, std::string name, std::string key,
-                                               std::vector<std::string> arg_names, const nb::object& args,
-                                               const nb::callable& build) {
+std::shared_ptr<const jit::Kernel> load(const runtime::Device& device, std::string name, std::string key,
+                                        std::vector<std::string> arg_names, const nb::object& args,
+                                        const nb::callable& build) {
   Arguments arguments;
   collect(args, arguments);
-  std::exception_ptr failure;
-  jit::Source source{std::move(name), std::move(key), std::move(arg_names), {}};
-  source.build = [&](const std::vector<ir::ArgSpec>& specs) -> Result<ir::Module> {
-    nb::gil_scoped_acquire gil;
-    try {
-      return std::move(nb::cast<ir::Module&>(build(specs)));
-    } catch (...) {
-      failure = std::current_exception();  // carried over the engine, which knows no exceptions
-      return internal_error("the build function raised");
-    }
-  };
-  Result<std::shared_ptr<const jit::Kernel>> kernel = Status();
-  {
-    nb::gil_scoped_release release;
-    kernel = jit::load(device.driver(), source, arguments.args);
-  }
-  if (failure) std::rethrow_exception(failure);
-  return take(std::move(kernel));
+  return load_kernel(device.driver(), {std::move(name), std::move(key), std::move(arg_names), {}}, build,
+                     arguments.args);
 }
 
 void launch(const jit::Kernel& kernel, const runtime::Queue& queue, std::uint32_t x, std::uint32_t y, std::uint32_t z,
@@ -118,12 +102,7 @@ nb::dict statistics_dict() {
 nb::tuple compile_only(const std::string& target, const std::string& arch, const ir::Module& module) {
   KernelInfo info;
   std::vector<std::pair<std::string, std::string>> texts;
-  Result<std::string> code = Status();
-  {
-    nb::gil_scoped_release release;
-    code = jit::compile_only(target, arch, module, &info, &texts);
-  }
-  const std::string bytes = take(std::move(code));
+  const std::string bytes = take(without_gil([&] { return jit::compile_only(target, arch, module, &info, &texts); }));
   return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()), facts(info), texts);
 }
 
@@ -142,7 +121,7 @@ void bind_jit(nb::module_& m) {
                    [](const jit::Kernel& k) { return k.provenance().from == jit::Provenance::From::kDisk; })
       .def_prop_ro("device_kind", [](const jit::Kernel& k) { return k.device().info().kind; })
       .def("launch", &launch);
-  m.def("load_kernel", &load_kernel);
+  m.def("load_kernel", &load);
   m.def("compile_only", &compile_only, nb::arg("target"), nb::arg("arch"), nb::arg("module"));
   m.def("jit_statistics", &statistics_dict);
   m.def("loaded_kernels", &jit::loaded_kernels);

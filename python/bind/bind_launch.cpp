@@ -238,14 +238,7 @@ bool wait_for_foreign(nb::handle stream) {
   return false;
 }
 
-void wait(const runtime::Queue& queue) {
-  Status s;
-  {
-    nb::gil_scoped_release release;
-    s = queue.synchronise();
-  }
-  check(s);
-}
+void wait(const runtime::Queue& queue) { check(without_gil([&] { return queue.synchronise(); })); }
 
 void run(Launcher& l, nb::handle self, nb::handle stream, const std::uint32_t grid[3], nb::handle args, Scratch& s) {
   const TracedCall call("tile.launch");

@@ -7,12 +7,12 @@
 
 #include <bit>
 #include <cstring>
-#include <exception>
 #include <unordered_map>
 
 #include "bind.h"
 #include "epi/jit/jit.h"
 #include "epi/runtime/queue.h"
+#include "load_kernel.h"
 #include "traced_call.h"
 
 namespace epi::bind {
@@ -101,24 +101,7 @@ void read_arguments(const Program& p, nb::handle views, nb::handle scalars, std:
 }
 
 std::shared_ptr<const jit::Kernel> compile(const Program& p, const std::vector<jit::Arg>& args) {
-  std::exception_ptr failure;
-  jit::Source source{p.name, p.key, {}, {}};
-  source.build = [&](const std::vector<ir::ArgSpec>& specs) -> Result<ir::Module> {
-    nb::gil_scoped_acquire gil;
-    try {
-      return std::move(nb::cast<ir::Module&>(p.build(specs)));
-    } catch (...) {
-      failure = std::current_exception();  // carried over the engine, which knows no exceptions
-      return internal_error("the build function raised");
-    }
-  };
-  Result<std::shared_ptr<const jit::Kernel>> kernel = Status();
-  {
-    nb::gil_scoped_release release;
-    kernel = jit::load(p.queue.device().driver(), source, args);
-  }
-  if (failure) std::rethrow_exception(failure);
-  return take(std::move(kernel));
+  return load_kernel(p.queue.device().driver(), {p.name, p.key, {}, {}}, p.build, args);
 }
 
 std::shared_ptr<const jit::Kernel> find(Program& p, Scratch& s) {

@@ -66,41 +66,22 @@ void bind_device(nb::module_& m) {
 
 void bind_queue(nb::module_& m) {
   nb::class_<Event>(m, "Event")
-      .def("wait",
-           [](const Event& e) {
-             Status s;
-             {
-               nb::gil_scoped_release release;
-               s = e.wait();
-             }
-             check(s);
-           })
+      .def("wait", [](const Event& e) { check(without_gil([&] { return e.wait(); })); })
       .def("is_done", [](const Event& e) { return take(e.is_done()); })
       .def("elapsed_ns", [](const Event& a, const Event& b) { return take(a.elapsed_ns(b)); });
   nb::class_<Queue>(m, "Queue")
       .def_prop_ro("device", &Queue::device)
-      .def("synchronise",
-           [](const Queue& q) {
-             Status s;
-             {
-               nb::gil_scoped_release release;
-               s = q.synchronise();
-             }
-             check(s);
-           })
+      .def("synchronise", [](const Queue& q) { check(without_gil([&] { return q.synchronise(); })); })
       .def("record", [](const Queue& q) { return take(q.record()); })
       .def("wait", [](const Queue& q, const Event& e) { check(q.wait(e)); })
       .def("is_idle", [](const Queue& q) { return take(q.is_idle()); })
       .def(
           "copy",
           [](const Queue& q, std::uintptr_t dst, std::uintptr_t src, std::size_t bytes, int kind) {
-            Status s;
-            {
-              nb::gil_scoped_release release;
-              s = q.copy(reinterpret_cast<void*>(dst), reinterpret_cast<const void*>(src), bytes,
-                         static_cast<device::CopyKind>(kind));
-            }
-            check(s);
+            check(without_gil([&] {
+              return q.copy(reinterpret_cast<void*>(dst), reinterpret_cast<const void*>(src), bytes,
+                            static_cast<device::CopyKind>(kind));
+            }));
           },
           "kind: 0 host to device, 1 device to host, 2 device to device, 3 host to host")
       .def("fill", [](const Queue& q, std::uintptr_t dst, const nb::bytes& pattern, std::size_t count) {

@@ -41,7 +41,7 @@ def matmul(x1: Any, x2: Any) -> ndarray:
     """Matrix product with NumPy's rules for one axis and for stacks.
 
     float32, float64 and complex by the library (f32 is never tf32); float16 and bfloat16 on a GPU with float32 sums, on
-    the CPU through float32; integers through float64 where exact is not promised: they raise NotImplementedError.
+    the CPU through float32. Integers and bool raise NotImplementedError.
 
     >>> matmul(asarray([[1.0, 2.0]]), asarray([[3.0], [4.0]])).tolist()
     [[11.0]]

@@ -6,7 +6,6 @@ takes one tile of the walk; `Frame` finds the tile's offsets from the program id
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as _np
@@ -29,14 +28,6 @@ def power_of_two(n: int) -> int:
 def ceil_div(n: int, d: int) -> int:
     """n / d, rounded up."""
     return -(-n // d)
-
-
-@dataclass(frozen=True)
-class Walk:
-    """Merged axes and every leaf's strides along them; at least one axis."""
-
-    shape: Shape
-    strides: tuple[Shape, ...]
 
 
 def leaf_strides(leaves: list[Leaf], shape: Shape) -> list[Shape]:

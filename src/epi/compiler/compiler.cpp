@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "epi/ir/effects.h"
 #include "epi/ir/passes/passes.h"
 
 namespace epi::compiler {
@@ -45,8 +46,9 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
     return compile_error("the tile passes failed: a helper function that calls itself cannot be inlined");
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
   EPI_TRY(Compiled compiled, target->compile(module, options));
+  compiled.info.written = ir::written_views(module);
   compiled.times.insert(compiled.times.begin(), StageTime{"canonicalize", took.count()});
-  return std::move(compiled);
+  return compiled;
 }
 
 Status assign_association(const ir::Module& module, const CompileOptions& options) {

@@ -8,7 +8,6 @@
 #include "epi/base/log.h"
 #include "epi/base/trace.h"
 #include "epi/compiler/compiler.h"
-#include "epi/ir/effects.h"
 #include "epi/jit/build_id.h"
 #include "epi/jit/disk_cache.h"
 
@@ -157,7 +156,6 @@ class Loader {
       out.info = std::move(compiled->info);
       out.code = std::move(compiled->bytes);
     }
-    out.info.written = ir::written_views(module);
     stages.done("compile", source.name);
     if (device.info().has(device::Cap::kAssembles)) {
       EPI_TRY(out.code, device.assemble(out.code));

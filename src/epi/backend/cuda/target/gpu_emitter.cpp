@@ -46,26 +46,7 @@ GpuEmitter::GpuEmitter(llvm::Module& module, mlir::func::FuncOp kernel, KernelIn
 GpuEmitter::~GpuEmitter() = default;
 
 // -- frame ---------------------------------------------------------------------------------------------------------
-namespace {
-
-/// The kernel argument behind a view.
-std::optional<unsigned> argument_of(mlir::Value view) {
-  while (mlir::Operation* op = view.getDefiningOp()) view = op->getOperand(0);
-  auto argument = mlir::dyn_cast<mlir::BlockArgument>(view);
-  if (!argument || !mlir::isa<mlir::func::FuncOp>(argument.getOwner()->getParentOp())) return std::nullopt;
-  return argument.getArgNumber();
-}
-
-}  // namespace
-
 void GpuEmitter::add_slots() {
-  kernel_.walk([&](mlir::Operation* op) {
-    if (!mlir::isa<tile::StoreOp, tile::ScatterOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::LookbackOp>(op)) return;
-    for (mlir::Value v : op->getOperands())
-      if (mlir::isa<tile::ViewType>(v.getType()))
-        if (const auto argument = argument_of(v); argument && *argument < 64)
-          info_.written |= std::uint64_t{1} << *argument;
-  });
   if (info_.ascending) {
     ticket_slot_ = static_cast<int>(info_.slots.size());
     Slot slot;
